@@ -2,8 +2,9 @@
 //
 // Reducing switch of N ports, 64 bits each: the switch core and an engine of 8 descriptors at each
 // output.
-// Latency, from the edge that takes a frame's last word: 8 clocks to the first word of a plain
-// frame, 16 to that of a reduction frame that passes or of the result which it completes.
+// Latency, from the edge that takes a frame's last word: 8 clocks to the first word of a frame that
+// no engine looks at, plain ones and reduction frames down a tree; 16 to that of a contribution
+// that passes the engine or of the result which it completes.
 //
 // Sizes: n = 16, q = 512, u = 4096, t = 8192.
 //
@@ -802,54 +803,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire [63:0] core_eng_op_data_15;   // Its word 8.
     wire [2:0]  core_eng_op_rc_15;     // Its result code.
     wire        core_eng_op_last_15;   // It is the last one.
-    wire        core_pass_valid_0;     // A word of one, in the same order.
-    wire [63:0] core_pass_data_0;      // The word.
-    wire        core_pass_first_0;     // It is the frame's first.
-    wire        core_pass_valid_1;     // A word of one, in the same order.
-    wire [63:0] core_pass_data_1;      // The word.
-    wire        core_pass_first_1;     // It is the frame's first.
-    wire        core_pass_valid_2;     // A word of one, in the same order.
-    wire [63:0] core_pass_data_2;      // The word.
-    wire        core_pass_first_2;     // It is the frame's first.
-    wire        core_pass_valid_3;     // A word of one, in the same order.
-    wire [63:0] core_pass_data_3;      // The word.
-    wire        core_pass_first_3;     // It is the frame's first.
-    wire        core_pass_valid_4;     // A word of one, in the same order.
-    wire [63:0] core_pass_data_4;      // The word.
-    wire        core_pass_first_4;     // It is the frame's first.
-    wire        core_pass_valid_5;     // A word of one, in the same order.
-    wire [63:0] core_pass_data_5;      // The word.
-    wire        core_pass_first_5;     // It is the frame's first.
-    wire        core_pass_valid_6;     // A word of one, in the same order.
-    wire [63:0] core_pass_data_6;      // The word.
-    wire        core_pass_first_6;     // It is the frame's first.
-    wire        core_pass_valid_7;     // A word of one, in the same order.
-    wire [63:0] core_pass_data_7;      // The word.
-    wire        core_pass_first_7;     // It is the frame's first.
-    wire        core_pass_valid_8;     // A word of one, in the same order.
-    wire [63:0] core_pass_data_8;      // The word.
-    wire        core_pass_first_8;     // It is the frame's first.
-    wire        core_pass_valid_9;     // A word of one, in the same order.
-    wire [63:0] core_pass_data_9;      // The word.
-    wire        core_pass_first_9;     // It is the frame's first.
-    wire        core_pass_valid_10;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_10;     // The word.
-    wire        core_pass_first_10;    // It is the frame's first.
-    wire        core_pass_valid_11;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_11;     // The word.
-    wire        core_pass_first_11;    // It is the frame's first.
-    wire        core_pass_valid_12;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_12;     // The word.
-    wire        core_pass_first_12;    // It is the frame's first.
-    wire        core_pass_valid_13;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_13;     // The word.
-    wire        core_pass_first_13;    // It is the frame's first.
-    wire        core_pass_valid_14;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_14;     // The word.
-    wire        core_pass_first_14;    // It is the frame's first.
-    wire        core_pass_valid_15;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_15;     // The word.
-    wire        core_pass_first_15;    // It is the frame's first.
     wire        core_red_ready_0;      // It is taken.
     wire        core_red_ready_1;      // It is taken.
     wire        core_red_ready_2;      // It is taken.
@@ -869,7 +822,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_0_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_0_take;
-    wire        engines_0_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_0_m_valid;     // A word is offered.
     wire [63:0] engines_0_m_data;      // The word.
     wire        engines_0_m_last;      // It is the last word of its frame.
@@ -883,7 +835,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_1_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_1_take;
-    wire        engines_1_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_1_m_valid;     // A word is offered.
     wire [63:0] engines_1_m_data;      // The word.
     wire        engines_1_m_last;      // It is the last word of its frame.
@@ -897,7 +848,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_2_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_2_take;
-    wire        engines_2_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_2_m_valid;     // A word is offered.
     wire [63:0] engines_2_m_data;      // The word.
     wire        engines_2_m_last;      // It is the last word of its frame.
@@ -911,7 +861,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_3_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_3_take;
-    wire        engines_3_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_3_m_valid;     // A word is offered.
     wire [63:0] engines_3_m_data;      // The word.
     wire        engines_3_m_last;      // It is the last word of its frame.
@@ -925,7 +874,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_4_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_4_take;
-    wire        engines_4_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_4_m_valid;     // A word is offered.
     wire [63:0] engines_4_m_data;      // The word.
     wire        engines_4_m_last;      // It is the last word of its frame.
@@ -939,7 +887,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_5_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_5_take;
-    wire        engines_5_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_5_m_valid;     // A word is offered.
     wire [63:0] engines_5_m_data;      // The word.
     wire        engines_5_m_last;      // It is the last word of its frame.
@@ -953,7 +900,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_6_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_6_take;
-    wire        engines_6_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_6_m_valid;     // A word is offered.
     wire [63:0] engines_6_m_data;      // The word.
     wire        engines_6_m_last;      // It is the last word of its frame.
@@ -967,7 +913,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_7_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_7_take;
-    wire        engines_7_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_7_m_valid;     // A word is offered.
     wire [63:0] engines_7_m_data;      // The word.
     wire        engines_7_m_last;      // It is the last word of its frame.
@@ -981,7 +926,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_8_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_8_take;
-    wire        engines_8_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_8_m_valid;     // A word is offered.
     wire [63:0] engines_8_m_data;      // The word.
     wire        engines_8_m_last;      // It is the last word of its frame.
@@ -995,7 +939,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_9_room;        // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_9_take;
-    wire        engines_9_p_room;      // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_9_m_valid;     // A word is offered.
     wire [63:0] engines_9_m_data;      // The word.
     wire        engines_9_m_last;      // It is the last word of its frame.
@@ -1009,7 +952,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_10_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_10_take;
-    wire        engines_10_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_10_m_valid;    // A word is offered.
     wire [63:0] engines_10_m_data;     // The word.
     wire        engines_10_m_last;     // It is the last word of its frame.
@@ -1023,7 +965,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_11_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_11_take;
-    wire        engines_11_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_11_m_valid;    // A word is offered.
     wire [63:0] engines_11_m_data;     // The word.
     wire        engines_11_m_last;     // It is the last word of its frame.
@@ -1037,7 +978,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_12_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_12_take;
-    wire        engines_12_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_12_m_valid;    // A word is offered.
     wire [63:0] engines_12_m_data;     // The word.
     wire        engines_12_m_last;     // It is the last word of its frame.
@@ -1051,7 +991,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_13_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_13_take;
-    wire        engines_13_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_13_m_valid;    // A word is offered.
     wire [63:0] engines_13_m_data;     // The word.
     wire        engines_13_m_last;     // It is the last word of its frame.
@@ -1065,7 +1004,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_14_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_14_take;
-    wire        engines_14_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_14_m_valid;    // A word is offered.
     wire [63:0] engines_14_m_data;     // The word.
     wire        engines_14_m_last;     // It is the last word of its frame.
@@ -1079,7 +1017,6 @@ module red_switch_n16_q512_u4096_t8192 (
     wire        engines_15_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_15_take;
-    wire        engines_15_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_15_m_valid;    // A word is offered.
     wire [63:0] engines_15_m_data;     // The word.
     wire        engines_15_m_last;     // It is the last word of its frame.
@@ -1452,70 +1389,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .eng_op_data_15      (core_eng_op_data_15),
         .eng_op_rc_15        (core_eng_op_rc_15),
         .eng_op_last_15      (core_eng_op_last_15),
-        .pass_room_0         (engines_0_p_room),
-        .pass_valid_0        (core_pass_valid_0),
-        .pass_data_0         (core_pass_data_0),
-        .pass_first_0        (core_pass_first_0),
-        .pass_room_1         (engines_1_p_room),
-        .pass_valid_1        (core_pass_valid_1),
-        .pass_data_1         (core_pass_data_1),
-        .pass_first_1        (core_pass_first_1),
-        .pass_room_2         (engines_2_p_room),
-        .pass_valid_2        (core_pass_valid_2),
-        .pass_data_2         (core_pass_data_2),
-        .pass_first_2        (core_pass_first_2),
-        .pass_room_3         (engines_3_p_room),
-        .pass_valid_3        (core_pass_valid_3),
-        .pass_data_3         (core_pass_data_3),
-        .pass_first_3        (core_pass_first_3),
-        .pass_room_4         (engines_4_p_room),
-        .pass_valid_4        (core_pass_valid_4),
-        .pass_data_4         (core_pass_data_4),
-        .pass_first_4        (core_pass_first_4),
-        .pass_room_5         (engines_5_p_room),
-        .pass_valid_5        (core_pass_valid_5),
-        .pass_data_5         (core_pass_data_5),
-        .pass_first_5        (core_pass_first_5),
-        .pass_room_6         (engines_6_p_room),
-        .pass_valid_6        (core_pass_valid_6),
-        .pass_data_6         (core_pass_data_6),
-        .pass_first_6        (core_pass_first_6),
-        .pass_room_7         (engines_7_p_room),
-        .pass_valid_7        (core_pass_valid_7),
-        .pass_data_7         (core_pass_data_7),
-        .pass_first_7        (core_pass_first_7),
-        .pass_room_8         (engines_8_p_room),
-        .pass_valid_8        (core_pass_valid_8),
-        .pass_data_8         (core_pass_data_8),
-        .pass_first_8        (core_pass_first_8),
-        .pass_room_9         (engines_9_p_room),
-        .pass_valid_9        (core_pass_valid_9),
-        .pass_data_9         (core_pass_data_9),
-        .pass_first_9        (core_pass_first_9),
-        .pass_room_10        (engines_10_p_room),
-        .pass_valid_10       (core_pass_valid_10),
-        .pass_data_10        (core_pass_data_10),
-        .pass_first_10       (core_pass_first_10),
-        .pass_room_11        (engines_11_p_room),
-        .pass_valid_11       (core_pass_valid_11),
-        .pass_data_11        (core_pass_data_11),
-        .pass_first_11       (core_pass_first_11),
-        .pass_room_12        (engines_12_p_room),
-        .pass_valid_12       (core_pass_valid_12),
-        .pass_data_12        (core_pass_data_12),
-        .pass_first_12       (core_pass_first_12),
-        .pass_room_13        (engines_13_p_room),
-        .pass_valid_13       (core_pass_valid_13),
-        .pass_data_13        (core_pass_data_13),
-        .pass_first_13       (core_pass_first_13),
-        .pass_room_14        (engines_14_p_room),
-        .pass_valid_14       (core_pass_valid_14),
-        .pass_data_14        (core_pass_data_14),
-        .pass_first_14       (core_pass_first_14),
-        .pass_room_15        (engines_15_p_room),
-        .pass_valid_15       (core_pass_valid_15),
-        .pass_data_15        (core_pass_data_15),
-        .pass_first_15       (core_pass_first_15),
         .red_valid_0         (engines_0_m_valid),
         .red_ready_0         (core_red_ready_0),
         .red_data_0          (engines_0_m_data),
@@ -1697,10 +1570,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_0),
         .o_rc            (core_eng_op_rc_0),
         .o_last          (core_eng_op_last_0),
-        .p_valid         (core_pass_valid_0),
-        .p_data          (core_pass_data_0),
-        .p_first         (core_pass_first_0),
-        .p_room          (engines_0_p_room),
         .m_valid         (engines_0_m_valid),
         .m_ready         (core_red_ready_0),
         .m_data          (engines_0_m_data),
@@ -1737,10 +1606,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_1),
         .o_rc            (core_eng_op_rc_1),
         .o_last          (core_eng_op_last_1),
-        .p_valid         (core_pass_valid_1),
-        .p_data          (core_pass_data_1),
-        .p_first         (core_pass_first_1),
-        .p_room          (engines_1_p_room),
         .m_valid         (engines_1_m_valid),
         .m_ready         (core_red_ready_1),
         .m_data          (engines_1_m_data),
@@ -1777,10 +1642,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_2),
         .o_rc            (core_eng_op_rc_2),
         .o_last          (core_eng_op_last_2),
-        .p_valid         (core_pass_valid_2),
-        .p_data          (core_pass_data_2),
-        .p_first         (core_pass_first_2),
-        .p_room          (engines_2_p_room),
         .m_valid         (engines_2_m_valid),
         .m_ready         (core_red_ready_2),
         .m_data          (engines_2_m_data),
@@ -1817,10 +1678,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_3),
         .o_rc            (core_eng_op_rc_3),
         .o_last          (core_eng_op_last_3),
-        .p_valid         (core_pass_valid_3),
-        .p_data          (core_pass_data_3),
-        .p_first         (core_pass_first_3),
-        .p_room          (engines_3_p_room),
         .m_valid         (engines_3_m_valid),
         .m_ready         (core_red_ready_3),
         .m_data          (engines_3_m_data),
@@ -1857,10 +1714,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_4),
         .o_rc            (core_eng_op_rc_4),
         .o_last          (core_eng_op_last_4),
-        .p_valid         (core_pass_valid_4),
-        .p_data          (core_pass_data_4),
-        .p_first         (core_pass_first_4),
-        .p_room          (engines_4_p_room),
         .m_valid         (engines_4_m_valid),
         .m_ready         (core_red_ready_4),
         .m_data          (engines_4_m_data),
@@ -1897,10 +1750,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_5),
         .o_rc            (core_eng_op_rc_5),
         .o_last          (core_eng_op_last_5),
-        .p_valid         (core_pass_valid_5),
-        .p_data          (core_pass_data_5),
-        .p_first         (core_pass_first_5),
-        .p_room          (engines_5_p_room),
         .m_valid         (engines_5_m_valid),
         .m_ready         (core_red_ready_5),
         .m_data          (engines_5_m_data),
@@ -1937,10 +1786,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_6),
         .o_rc            (core_eng_op_rc_6),
         .o_last          (core_eng_op_last_6),
-        .p_valid         (core_pass_valid_6),
-        .p_data          (core_pass_data_6),
-        .p_first         (core_pass_first_6),
-        .p_room          (engines_6_p_room),
         .m_valid         (engines_6_m_valid),
         .m_ready         (core_red_ready_6),
         .m_data          (engines_6_m_data),
@@ -1977,10 +1822,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_7),
         .o_rc            (core_eng_op_rc_7),
         .o_last          (core_eng_op_last_7),
-        .p_valid         (core_pass_valid_7),
-        .p_data          (core_pass_data_7),
-        .p_first         (core_pass_first_7),
-        .p_room          (engines_7_p_room),
         .m_valid         (engines_7_m_valid),
         .m_ready         (core_red_ready_7),
         .m_data          (engines_7_m_data),
@@ -2017,10 +1858,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_8),
         .o_rc            (core_eng_op_rc_8),
         .o_last          (core_eng_op_last_8),
-        .p_valid         (core_pass_valid_8),
-        .p_data          (core_pass_data_8),
-        .p_first         (core_pass_first_8),
-        .p_room          (engines_8_p_room),
         .m_valid         (engines_8_m_valid),
         .m_ready         (core_red_ready_8),
         .m_data          (engines_8_m_data),
@@ -2057,10 +1894,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_9),
         .o_rc            (core_eng_op_rc_9),
         .o_last          (core_eng_op_last_9),
-        .p_valid         (core_pass_valid_9),
-        .p_data          (core_pass_data_9),
-        .p_first         (core_pass_first_9),
-        .p_room          (engines_9_p_room),
         .m_valid         (engines_9_m_valid),
         .m_ready         (core_red_ready_9),
         .m_data          (engines_9_m_data),
@@ -2097,10 +1930,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_10),
         .o_rc            (core_eng_op_rc_10),
         .o_last          (core_eng_op_last_10),
-        .p_valid         (core_pass_valid_10),
-        .p_data          (core_pass_data_10),
-        .p_first         (core_pass_first_10),
-        .p_room          (engines_10_p_room),
         .m_valid         (engines_10_m_valid),
         .m_ready         (core_red_ready_10),
         .m_data          (engines_10_m_data),
@@ -2137,10 +1966,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_11),
         .o_rc            (core_eng_op_rc_11),
         .o_last          (core_eng_op_last_11),
-        .p_valid         (core_pass_valid_11),
-        .p_data          (core_pass_data_11),
-        .p_first         (core_pass_first_11),
-        .p_room          (engines_11_p_room),
         .m_valid         (engines_11_m_valid),
         .m_ready         (core_red_ready_11),
         .m_data          (engines_11_m_data),
@@ -2177,10 +2002,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_12),
         .o_rc            (core_eng_op_rc_12),
         .o_last          (core_eng_op_last_12),
-        .p_valid         (core_pass_valid_12),
-        .p_data          (core_pass_data_12),
-        .p_first         (core_pass_first_12),
-        .p_room          (engines_12_p_room),
         .m_valid         (engines_12_m_valid),
         .m_ready         (core_red_ready_12),
         .m_data          (engines_12_m_data),
@@ -2217,10 +2038,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_13),
         .o_rc            (core_eng_op_rc_13),
         .o_last          (core_eng_op_last_13),
-        .p_valid         (core_pass_valid_13),
-        .p_data          (core_pass_data_13),
-        .p_first         (core_pass_first_13),
-        .p_room          (engines_13_p_room),
         .m_valid         (engines_13_m_valid),
         .m_ready         (core_red_ready_13),
         .m_data          (engines_13_m_data),
@@ -2257,10 +2074,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_14),
         .o_rc            (core_eng_op_rc_14),
         .o_last          (core_eng_op_last_14),
-        .p_valid         (core_pass_valid_14),
-        .p_data          (core_pass_data_14),
-        .p_first         (core_pass_first_14),
-        .p_room          (engines_14_p_room),
         .m_valid         (engines_14_m_valid),
         .m_ready         (core_red_ready_14),
         .m_data          (engines_14_m_data),
@@ -2297,10 +2110,6 @@ module red_switch_n16_q512_u4096_t8192 (
         .o_data          (core_eng_op_data_15),
         .o_rc            (core_eng_op_rc_15),
         .o_last          (core_eng_op_last_15),
-        .p_valid         (core_pass_valid_15),
-        .p_data          (core_pass_data_15),
-        .p_first         (core_pass_first_15),
-        .p_room          (engines_15_p_room),
         .m_valid         (engines_15_m_valid),
         .m_ready         (core_red_ready_15),
         .m_data          (engines_15_m_data),

@@ -4,7 +4,7 @@
 // shared memory.
 // One word a clock and port; no frame waits for one to another output.
 // Latency: 8 clocks from the edge that takes a frame's last word to its first word at m_axis_tx, 5
-// to eng_* and pass_*.
+// to eng_*.
 // A table write takes effect in the tables of all ports in one clock: a frame sees the old or the
 // new entry.
 //
@@ -528,86 +528,6 @@ module switch_core_n16_d512_u4096_t8192 (
     output wire [63:0] eng_op_data_15,       // Its word 8.
     output wire [2:0]  eng_op_rc_15,         // Its result code.
     output wire        eng_op_last_15,       // It is the last one.
-
-    input  wire        pass_room_0,          // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_0,         // A word of one, in the same order.
-    output wire [63:0] pass_data_0,          // The word.
-    output wire        pass_first_0,         // It is the frame's first.
-
-    input  wire        pass_room_1,          // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_1,         // A word of one, in the same order.
-    output wire [63:0] pass_data_1,          // The word.
-    output wire        pass_first_1,         // It is the frame's first.
-
-    input  wire        pass_room_2,          // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_2,         // A word of one, in the same order.
-    output wire [63:0] pass_data_2,          // The word.
-    output wire        pass_first_2,         // It is the frame's first.
-
-    input  wire        pass_room_3,          // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_3,         // A word of one, in the same order.
-    output wire [63:0] pass_data_3,          // The word.
-    output wire        pass_first_3,         // It is the frame's first.
-
-    input  wire        pass_room_4,          // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_4,         // A word of one, in the same order.
-    output wire [63:0] pass_data_4,          // The word.
-    output wire        pass_first_4,         // It is the frame's first.
-
-    input  wire        pass_room_5,          // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_5,         // A word of one, in the same order.
-    output wire [63:0] pass_data_5,          // The word.
-    output wire        pass_first_5,         // It is the frame's first.
-
-    input  wire        pass_room_6,          // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_6,         // A word of one, in the same order.
-    output wire [63:0] pass_data_6,          // The word.
-    output wire        pass_first_6,         // It is the frame's first.
-
-    input  wire        pass_room_7,          // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_7,         // A word of one, in the same order.
-    output wire [63:0] pass_data_7,          // The word.
-    output wire        pass_first_7,         // It is the frame's first.
-
-    input  wire        pass_room_8,          // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_8,         // A word of one, in the same order.
-    output wire [63:0] pass_data_8,          // The word.
-    output wire        pass_first_8,         // It is the frame's first.
-
-    input  wire        pass_room_9,          // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_9,         // A word of one, in the same order.
-    output wire [63:0] pass_data_9,          // The word.
-    output wire        pass_first_9,         // It is the frame's first.
-
-    input  wire        pass_room_10,         // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_10,        // A word of one, in the same order.
-    output wire [63:0] pass_data_10,         // The word.
-    output wire        pass_first_10,        // It is the frame's first.
-
-    input  wire        pass_room_11,         // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_11,        // A word of one, in the same order.
-    output wire [63:0] pass_data_11,         // The word.
-    output wire        pass_first_11,        // It is the frame's first.
-
-    input  wire        pass_room_12,         // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_12,        // A word of one, in the same order.
-    output wire [63:0] pass_data_12,         // The word.
-    output wire        pass_first_12,        // It is the frame's first.
-
-    input  wire        pass_room_13,         // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_13,        // A word of one, in the same order.
-    output wire [63:0] pass_data_13,         // The word.
-    output wire        pass_first_13,        // It is the frame's first.
-
-    input  wire        pass_room_14,         // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_14,        // A word of one, in the same order.
-    output wire [63:0] pass_data_14,         // The word.
-    output wire        pass_first_14,        // It is the frame's first.
-
-    input  wire        pass_room_15,         // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_15,        // A word of one, in the same order.
-    output wire [63:0] pass_data_15,         // The word.
-    output wire        pass_first_15,        // It is the frame's first.
 
     // red, port 0: Frames of the engine of each port.
     input  wire        red_valid_0,          // A word is offered.
@@ -5015,7 +4935,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_0_q_go_15),
         .q_data_15        (rows_15_q_data_0),
         .q_long_15        (rows_15_q_long_0),
-        .own              (16'd1),
         .eng_room         (eng_room_0),
         .eng_valid        (eng_valid_0),
         .eng_data         (eng_data_0),
@@ -5027,10 +4946,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_0),
         .eng_op_rc        (eng_op_rc_0),
         .eng_op_last      (eng_op_last_0),
-        .pass_room        (pass_room_0),
-        .pass_valid       (pass_valid_0),
-        .pass_data        (pass_data_0),
-        .pass_first       (pass_first_0),
         .red_valid        (red_valid_0),
         .red_ready        (red_ready_0),
         .red_data         (red_data_0),
@@ -5159,7 +5074,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_1_q_go_15),
         .q_data_15        (rows_15_q_data_1),
         .q_long_15        (rows_15_q_long_1),
-        .own              (16'd2),
         .eng_room         (eng_room_1),
         .eng_valid        (eng_valid_1),
         .eng_data         (eng_data_1),
@@ -5171,10 +5085,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_1),
         .eng_op_rc        (eng_op_rc_1),
         .eng_op_last      (eng_op_last_1),
-        .pass_room        (pass_room_1),
-        .pass_valid       (pass_valid_1),
-        .pass_data        (pass_data_1),
-        .pass_first       (pass_first_1),
         .red_valid        (red_valid_1),
         .red_ready        (red_ready_1),
         .red_data         (red_data_1),
@@ -5303,7 +5213,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_2_q_go_15),
         .q_data_15        (rows_15_q_data_2),
         .q_long_15        (rows_15_q_long_2),
-        .own              (16'd4),
         .eng_room         (eng_room_2),
         .eng_valid        (eng_valid_2),
         .eng_data         (eng_data_2),
@@ -5315,10 +5224,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_2),
         .eng_op_rc        (eng_op_rc_2),
         .eng_op_last      (eng_op_last_2),
-        .pass_room        (pass_room_2),
-        .pass_valid       (pass_valid_2),
-        .pass_data        (pass_data_2),
-        .pass_first       (pass_first_2),
         .red_valid        (red_valid_2),
         .red_ready        (red_ready_2),
         .red_data         (red_data_2),
@@ -5447,7 +5352,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_3_q_go_15),
         .q_data_15        (rows_15_q_data_3),
         .q_long_15        (rows_15_q_long_3),
-        .own              (16'd8),
         .eng_room         (eng_room_3),
         .eng_valid        (eng_valid_3),
         .eng_data         (eng_data_3),
@@ -5459,10 +5363,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_3),
         .eng_op_rc        (eng_op_rc_3),
         .eng_op_last      (eng_op_last_3),
-        .pass_room        (pass_room_3),
-        .pass_valid       (pass_valid_3),
-        .pass_data        (pass_data_3),
-        .pass_first       (pass_first_3),
         .red_valid        (red_valid_3),
         .red_ready        (red_ready_3),
         .red_data         (red_data_3),
@@ -5591,7 +5491,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_4_q_go_15),
         .q_data_15        (rows_15_q_data_4),
         .q_long_15        (rows_15_q_long_4),
-        .own              (16'd16),
         .eng_room         (eng_room_4),
         .eng_valid        (eng_valid_4),
         .eng_data         (eng_data_4),
@@ -5603,10 +5502,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_4),
         .eng_op_rc        (eng_op_rc_4),
         .eng_op_last      (eng_op_last_4),
-        .pass_room        (pass_room_4),
-        .pass_valid       (pass_valid_4),
-        .pass_data        (pass_data_4),
-        .pass_first       (pass_first_4),
         .red_valid        (red_valid_4),
         .red_ready        (red_ready_4),
         .red_data         (red_data_4),
@@ -5735,7 +5630,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_5_q_go_15),
         .q_data_15        (rows_15_q_data_5),
         .q_long_15        (rows_15_q_long_5),
-        .own              (16'd32),
         .eng_room         (eng_room_5),
         .eng_valid        (eng_valid_5),
         .eng_data         (eng_data_5),
@@ -5747,10 +5641,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_5),
         .eng_op_rc        (eng_op_rc_5),
         .eng_op_last      (eng_op_last_5),
-        .pass_room        (pass_room_5),
-        .pass_valid       (pass_valid_5),
-        .pass_data        (pass_data_5),
-        .pass_first       (pass_first_5),
         .red_valid        (red_valid_5),
         .red_ready        (red_ready_5),
         .red_data         (red_data_5),
@@ -5879,7 +5769,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_6_q_go_15),
         .q_data_15        (rows_15_q_data_6),
         .q_long_15        (rows_15_q_long_6),
-        .own              (16'd64),
         .eng_room         (eng_room_6),
         .eng_valid        (eng_valid_6),
         .eng_data         (eng_data_6),
@@ -5891,10 +5780,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_6),
         .eng_op_rc        (eng_op_rc_6),
         .eng_op_last      (eng_op_last_6),
-        .pass_room        (pass_room_6),
-        .pass_valid       (pass_valid_6),
-        .pass_data        (pass_data_6),
-        .pass_first       (pass_first_6),
         .red_valid        (red_valid_6),
         .red_ready        (red_ready_6),
         .red_data         (red_data_6),
@@ -6023,7 +5908,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_7_q_go_15),
         .q_data_15        (rows_15_q_data_7),
         .q_long_15        (rows_15_q_long_7),
-        .own              (16'd128),
         .eng_room         (eng_room_7),
         .eng_valid        (eng_valid_7),
         .eng_data         (eng_data_7),
@@ -6035,10 +5919,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_7),
         .eng_op_rc        (eng_op_rc_7),
         .eng_op_last      (eng_op_last_7),
-        .pass_room        (pass_room_7),
-        .pass_valid       (pass_valid_7),
-        .pass_data        (pass_data_7),
-        .pass_first       (pass_first_7),
         .red_valid        (red_valid_7),
         .red_ready        (red_ready_7),
         .red_data         (red_data_7),
@@ -6167,7 +6047,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_8_q_go_15),
         .q_data_15        (rows_15_q_data_8),
         .q_long_15        (rows_15_q_long_8),
-        .own              (16'd256),
         .eng_room         (eng_room_8),
         .eng_valid        (eng_valid_8),
         .eng_data         (eng_data_8),
@@ -6179,10 +6058,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_8),
         .eng_op_rc        (eng_op_rc_8),
         .eng_op_last      (eng_op_last_8),
-        .pass_room        (pass_room_8),
-        .pass_valid       (pass_valid_8),
-        .pass_data        (pass_data_8),
-        .pass_first       (pass_first_8),
         .red_valid        (red_valid_8),
         .red_ready        (red_ready_8),
         .red_data         (red_data_8),
@@ -6311,7 +6186,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_9_q_go_15),
         .q_data_15        (rows_15_q_data_9),
         .q_long_15        (rows_15_q_long_9),
-        .own              (16'd512),
         .eng_room         (eng_room_9),
         .eng_valid        (eng_valid_9),
         .eng_data         (eng_data_9),
@@ -6323,10 +6197,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_9),
         .eng_op_rc        (eng_op_rc_9),
         .eng_op_last      (eng_op_last_9),
-        .pass_room        (pass_room_9),
-        .pass_valid       (pass_valid_9),
-        .pass_data        (pass_data_9),
-        .pass_first       (pass_first_9),
         .red_valid        (red_valid_9),
         .red_ready        (red_ready_9),
         .red_data         (red_data_9),
@@ -6455,7 +6325,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_10_q_go_15),
         .q_data_15        (rows_15_q_data_10),
         .q_long_15        (rows_15_q_long_10),
-        .own              (16'd1024),
         .eng_room         (eng_room_10),
         .eng_valid        (eng_valid_10),
         .eng_data         (eng_data_10),
@@ -6467,10 +6336,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_10),
         .eng_op_rc        (eng_op_rc_10),
         .eng_op_last      (eng_op_last_10),
-        .pass_room        (pass_room_10),
-        .pass_valid       (pass_valid_10),
-        .pass_data        (pass_data_10),
-        .pass_first       (pass_first_10),
         .red_valid        (red_valid_10),
         .red_ready        (red_ready_10),
         .red_data         (red_data_10),
@@ -6599,7 +6464,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_11_q_go_15),
         .q_data_15        (rows_15_q_data_11),
         .q_long_15        (rows_15_q_long_11),
-        .own              (16'd2048),
         .eng_room         (eng_room_11),
         .eng_valid        (eng_valid_11),
         .eng_data         (eng_data_11),
@@ -6611,10 +6475,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_11),
         .eng_op_rc        (eng_op_rc_11),
         .eng_op_last      (eng_op_last_11),
-        .pass_room        (pass_room_11),
-        .pass_valid       (pass_valid_11),
-        .pass_data        (pass_data_11),
-        .pass_first       (pass_first_11),
         .red_valid        (red_valid_11),
         .red_ready        (red_ready_11),
         .red_data         (red_data_11),
@@ -6743,7 +6603,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_12_q_go_15),
         .q_data_15        (rows_15_q_data_12),
         .q_long_15        (rows_15_q_long_12),
-        .own              (16'd4096),
         .eng_room         (eng_room_12),
         .eng_valid        (eng_valid_12),
         .eng_data         (eng_data_12),
@@ -6755,10 +6614,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_12),
         .eng_op_rc        (eng_op_rc_12),
         .eng_op_last      (eng_op_last_12),
-        .pass_room        (pass_room_12),
-        .pass_valid       (pass_valid_12),
-        .pass_data        (pass_data_12),
-        .pass_first       (pass_first_12),
         .red_valid        (red_valid_12),
         .red_ready        (red_ready_12),
         .red_data         (red_data_12),
@@ -6887,7 +6742,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_13_q_go_15),
         .q_data_15        (rows_15_q_data_13),
         .q_long_15        (rows_15_q_long_13),
-        .own              (16'd8192),
         .eng_room         (eng_room_13),
         .eng_valid        (eng_valid_13),
         .eng_data         (eng_data_13),
@@ -6899,10 +6753,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_13),
         .eng_op_rc        (eng_op_rc_13),
         .eng_op_last      (eng_op_last_13),
-        .pass_room        (pass_room_13),
-        .pass_valid       (pass_valid_13),
-        .pass_data        (pass_data_13),
-        .pass_first       (pass_first_13),
         .red_valid        (red_valid_13),
         .red_ready        (red_ready_13),
         .red_data         (red_data_13),
@@ -7031,7 +6881,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_14_q_go_15),
         .q_data_15        (rows_15_q_data_14),
         .q_long_15        (rows_15_q_long_14),
-        .own              (16'h4000),
         .eng_room         (eng_room_14),
         .eng_valid        (eng_valid_14),
         .eng_data         (eng_data_14),
@@ -7043,10 +6892,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_14),
         .eng_op_rc        (eng_op_rc_14),
         .eng_op_last      (eng_op_last_14),
-        .pass_room        (pass_room_14),
-        .pass_valid       (pass_valid_14),
-        .pass_data        (pass_data_14),
-        .pass_first       (pass_first_14),
         .red_valid        (red_valid_14),
         .red_ready        (red_ready_14),
         .red_data         (red_data_14),
@@ -7175,7 +7020,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .q_go_15          (outs_15_q_go_15),
         .q_data_15        (rows_15_q_data_15),
         .q_long_15        (rows_15_q_long_15),
-        .own              (16'h8000),
         .eng_room         (eng_room_15),
         .eng_valid        (eng_valid_15),
         .eng_data         (eng_data_15),
@@ -7187,10 +7031,6 @@ module switch_core_n16_d512_u4096_t8192 (
         .eng_op_data      (eng_op_data_15),
         .eng_op_rc        (eng_op_rc_15),
         .eng_op_last      (eng_op_last_15),
-        .pass_room        (pass_room_15),
-        .pass_valid       (pass_valid_15),
-        .pass_data        (pass_data_15),
-        .pass_first       (pass_first_15),
         .red_valid        (red_valid_15),
         .red_ready        (red_ready_15),
         .red_data         (red_data_15),

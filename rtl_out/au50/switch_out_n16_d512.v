@@ -2,16 +2,15 @@
 //
 // One output of the switch: takes whole frames from the queues of the inputs. One reader takes
 // those that the engine of the port looks at: contributions towards the parent of a tree, and what
-// goes down a tree through this port. Another one takes all others at the same time: plain frames
-// go to the MAC, reduction frames that pass to pass_*. Frames of the engine and those that have
-// passed come back at red_*.
+// goes down a tree from this port. Another one takes all others at the same time, which go to the
+// MAC as they came. Frames of the engine come back at red_*.
 // One word a clock and reader, frame behind frame. The next frame of a queue is chosen when the one
 // before has left it, if it is for the other reader.
 // With a brief contribution for the engine go those of other queues whose words 6 and 7 are the
 // same but for the result code, if they are two or more and the engine takes them. Clocks of that,
 // counted from the first word at eng_*: 4 eng_others; 5 eng_take; 7 the first word at eng_op_*, one
 // in each clock from there on (see switch_together).
-// Stages: 1 to 3 the readers', eng_*, pass_*; 4 queue of plain words; 5 its register; 6 m_axis_tx.
+// Stages: 1 to 3 the readers', eng_*; 4 queue of plain words; 5 its register; 6 m_axis_tx.
 // A plain frame that can be marked for congestion is, if its queue was long in the clock in which
 // it began at stage 2.
 // Its own words count, and the last one of the frame before it, if that came from the same queue
@@ -33,200 +32,181 @@ module switch_out_n16_d512 (
     input  wire        rst,               // Synchronous reset.
 
     input  wire        q_valid_0,         // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_0,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_0,
     output wire        q_pop_0,           // The entry is used up.
     output wire        q_go_0,            // Move on to the next word.
     input  wire [63:0] q_data_0,          // Word at the head.
     input  wire        q_long_0,          // The queue was long two clocks ago.
     input  wire        q_valid_1,         // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_1,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_1,
     output wire        q_pop_1,           // The entry is used up.
     output wire        q_go_1,            // Move on to the next word.
     input  wire [63:0] q_data_1,          // Word at the head.
     input  wire        q_long_1,          // The queue was long two clocks ago.
     input  wire        q_valid_2,         // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_2,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_2,
     output wire        q_pop_2,           // The entry is used up.
     output wire        q_go_2,            // Move on to the next word.
     input  wire [63:0] q_data_2,          // Word at the head.
     input  wire        q_long_2,          // The queue was long two clocks ago.
     input  wire        q_valid_3,         // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_3,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_3,
     output wire        q_pop_3,           // The entry is used up.
     output wire        q_go_3,            // Move on to the next word.
     input  wire [63:0] q_data_3,          // Word at the head.
     input  wire        q_long_3,          // The queue was long two clocks ago.
     input  wire        q_valid_4,         // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_4,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_4,
     output wire        q_pop_4,           // The entry is used up.
     output wire        q_go_4,            // Move on to the next word.
     input  wire [63:0] q_data_4,          // Word at the head.
     input  wire        q_long_4,          // The queue was long two clocks ago.
     input  wire        q_valid_5,         // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_5,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_5,
     output wire        q_pop_5,           // The entry is used up.
     output wire        q_go_5,            // Move on to the next word.
     input  wire [63:0] q_data_5,          // Word at the head.
     input  wire        q_long_5,          // The queue was long two clocks ago.
     input  wire        q_valid_6,         // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_6,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_6,
     output wire        q_pop_6,           // The entry is used up.
     output wire        q_go_6,            // Move on to the next word.
     input  wire [63:0] q_data_6,          // Word at the head.
     input  wire        q_long_6,          // The queue was long two clocks ago.
     input  wire        q_valid_7,         // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_7,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_7,
     output wire        q_pop_7,           // The entry is used up.
     output wire        q_go_7,            // Move on to the next word.
     input  wire [63:0] q_data_7,          // Word at the head.
     input  wire        q_long_7,          // The queue was long two clocks ago.
     input  wire        q_valid_8,         // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_8,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_8,
     output wire        q_pop_8,           // The entry is used up.
     output wire        q_go_8,            // Move on to the next word.
     input  wire [63:0] q_data_8,          // Word at the head.
     input  wire        q_long_8,          // The queue was long two clocks ago.
     input  wire        q_valid_9,         // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_9,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_9,
     output wire        q_pop_9,           // The entry is used up.
     output wire        q_go_9,            // Move on to the next word.
     input  wire [63:0] q_data_9,          // Word at the head.
     input  wire        q_long_9,          // The queue was long two clocks ago.
     input  wire        q_valid_10,        // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_10,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_10,
     output wire        q_pop_10,          // The entry is used up.
     output wire        q_go_10,           // Move on to the next word.
     input  wire [63:0] q_data_10,         // Word at the head.
     input  wire        q_long_10,         // The queue was long two clocks ago.
     input  wire        q_valid_11,        // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_11,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_11,
     output wire        q_pop_11,          // The entry is used up.
     output wire        q_go_11,           // Move on to the next word.
     input  wire [63:0] q_data_11,         // Word at the head.
     input  wire        q_long_11,         // The queue was long two clocks ago.
     input  wire        q_valid_12,        // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_12,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_12,
     output wire        q_pop_12,          // The entry is used up.
     output wire        q_go_12,           // Move on to the next word.
     input  wire [63:0] q_data_12,         // Word at the head.
     input  wire        q_long_12,         // The queue was long two clocks ago.
     input  wire        q_valid_13,        // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_13,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_13,
     output wire        q_pop_13,          // The entry is used up.
     output wire        q_go_13,           // Move on to the next word.
     input  wire [63:0] q_data_13,         // Word at the head.
     input  wire        q_long_13,         // The queue was long two clocks ago.
     input  wire        q_valid_14,        // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_14,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_14,
     output wire        q_pop_14,          // The entry is used up.
     output wire        q_go_14,           // Move on to the next word.
     input  wire [63:0] q_data_14,         // Word at the head.
     input  wire        q_long_14,         // The queue was long two clocks ago.
     input  wire        q_valid_15,        // For each input: a frame waits.
-    // Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the
-    // frame came by this port.
+    // Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
     input  wire [1:0]  q_kind_15,
     // One clock later, its entry: words, kind, bytes of the last word less one, what a mark
-    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of reduction frames, 1: a
-    // brief contribution).
+    // subtracts from the IPv4 checksum (0: the frame cannot be marked; of what the engine looks at,
+    // 1: a brief contribution).
     input  wire [15:0] q_entry_15,
     output wire        q_pop_15,          // The entry is used up.
     output wire        q_go_15,           // Move on to the next word.
     input  wire [63:0] q_data_15,         // Word at the head.
     input  wire        q_long_15,         // The queue was long two clocks ago.
-    // The queue from this port itself, one-hot: its frames go down the tree, but for the root's
-    // contributions, which go up.
-    input  wire [15:0] own,
 
     input  wire        eng_room,          // The engine can take a whole frame that it looks at.
     output wire        eng_valid,         // A word of one.
@@ -240,12 +220,7 @@ module switch_out_n16_d512 (
     output wire [2:0]  eng_op_rc,         // Its result code.
     output wire        eng_op_last,       // It is the last one.
 
-    input  wire        pass_room,         // There is room for a whole reduction frame that passes.
-    output wire        pass_valid,        // A word of one.
-    output wire [63:0] pass_data,         // The word.
-    output wire        pass_first,        // It is the frame's first.
-
-    // red: Frames of the engine, and those that have passed.
+    // red: Frames of the engine.
     input  wire        red_valid,         // A word is offered.
     output wire        red_ready,         // It is taken.
     input  wire [63:0] red_data,          // The word.
@@ -266,23 +241,7 @@ module switch_out_n16_d512 (
     localparam [4:0] A = 5'd9;
 
     // Registers
-    reg        fits_0_reg;      // There is room where the oldest frame of a queue goes.
-    reg        fits_1_reg;      // There is room where the oldest frame of a queue goes.
-    reg        fits_2_reg;      // There is room where the oldest frame of a queue goes.
-    reg        fits_3_reg;      // There is room where the oldest frame of a queue goes.
-    reg        fits_4_reg;      // There is room where the oldest frame of a queue goes.
-    reg        fits_5_reg;      // There is room where the oldest frame of a queue goes.
-    reg        fits_6_reg;      // There is room where the oldest frame of a queue goes.
-    reg        fits_7_reg;      // There is room where the oldest frame of a queue goes.
-    reg        fits_8_reg;      // There is room where the oldest frame of a queue goes.
-    reg        fits_9_reg;      // There is room where the oldest frame of a queue goes.
-    reg        fits_10_reg;     // There is room where the oldest frame of a queue goes.
-    reg        fits_11_reg;     // There is room where the oldest frame of a queue goes.
-    reg        fits_12_reg;     // There is room where the oldest frame of a queue goes.
-    reg        fits_13_reg;     // There is room where the oldest frame of a queue goes.
-    reg        fits_14_reg;     // There is room where the oldest frame of a queue goes.
-    reg        fits_15_reg;     // There is room where the oldest frame of a queue goes.
-    reg        eng_fits_reg;
+    reg        eng_fits_reg;    // The engine takes a frame.
     reg  [3:0] plain_head_reg;  // The oldest word's place, the next word's; there is a word.
     reg  [3:0] plain_tail_reg;
     reg        plain_some_reg;
@@ -299,8 +258,6 @@ module switch_out_n16_d512 (
     wire [3:0]  plain_after;
     wire [3:0]  plain_level;
     wire        plain_pop;
-    wire        plain_next;
-    wire        is_plain;             // Stage 3: a word is a plain one.
     // The word is the second of a frame that is marked; what is subtracted from its first two
     // bytes.
     wire        ecn;
@@ -324,7 +281,6 @@ module switch_out_n16_d512 (
     wire [63:0] line_m_data;          // The word.
     wire        line_m_first;         // It is the first of its frame.
     wire        line_m_last;          // It is the last.
-    wire [1:0]  line_m_kind;          // Kind of its frame.
     wire [2:0]  line_m_keep;          // Bytes in the last word, less one.
     wire [15:0] line_m_from;          // With the first word: its queue.
     wire [1:0]  line_m_step;          // From the first word on: what a mark of its frame subtracts from the checksum.
@@ -337,22 +293,6 @@ module switch_out_n16_d512 (
     wire        together_waits_some;  // There are such, one clock later.
     wire [63:0] together_kept;        // Their first word.
     wire [15:0] valids_m;             // The vector.
-    wire        ups_s_0;              // Bit i.
-    wire        ups_s_1;              // Bit i.
-    wire        ups_s_2;              // Bit i.
-    wire        ups_s_3;              // Bit i.
-    wire        ups_s_4;              // Bit i.
-    wire        ups_s_5;              // Bit i.
-    wire        ups_s_6;              // Bit i.
-    wire        ups_s_7;              // Bit i.
-    wire        ups_s_8;              // Bit i.
-    wire        ups_s_9;              // Bit i.
-    wire        ups_s_10;             // Bit i.
-    wire        ups_s_11;             // Bit i.
-    wire        ups_s_12;             // Bit i.
-    wire        ups_s_13;             // Bit i.
-    wire        ups_s_14;             // Bit i.
-    wire        ups_s_15;             // Bit i.
     wire [15:0] ups_m;                // The vector.
     wire [15:0] downs_m;              // The vector.
     wire [15:0] briefs_m;             // The vector.
@@ -373,7 +313,6 @@ module switch_out_n16_d512 (
     wire        looked_s_14;          // Bit i.
     wire        looked_s_15;          // Bit i.
     wire [15:0] looked_m;             // The vector.
-    wire [15:0] fit_m;                // The vector.
     wire [67:0] plain_rd_data;        // The word that was read.
     wire        tx_plain_ready;       // It is taken.
     wire [15:0] longs_m;              // The vector.
@@ -440,7 +379,6 @@ module switch_out_n16_d512 (
         .clk        (clk),
         .rst        (rst),
         .may        (line_may),
-        .fits       (fit_m),
         .q_entry_0  (q_entry_0),
         .q_data_0   (q_data_0),
         .q_entry_1  (q_entry_1),
@@ -473,7 +411,7 @@ module switch_out_n16_d512 (
         .q_data_14  (q_data_14),
         .q_entry_15 (q_entry_15),
         .q_data_15  (q_data_15),
-        .plain_room (plain_room_reg),
+        .room       (plain_room_reg),
         .pop        (line_pop),
         .go         (line_go),
         .busy       (line_busy),
@@ -481,7 +419,6 @@ module switch_out_n16_d512 (
         .m_data     (line_m_data),
         .m_first    (line_m_first),
         .m_last     (line_m_last),
-        .m_kind     (line_m_kind),
         .m_keep     (line_m_keep),
         .m_from     (line_m_from),
         .m_step     (line_m_step)
@@ -551,24 +488,24 @@ module switch_out_n16_d512 (
         .m    (valids_m)
     );
 
-    // Queues whose oldest frame is kind 1, kind 2 or 3, brief if it is kind 1.
+    // Queues whose oldest frame is kind 1, kind 2, brief if it is kind 1.
     gather_n16 ups (
-        .s_0  (ups_s_0),
-        .s_1  (ups_s_1),
-        .s_2  (ups_s_2),
-        .s_3  (ups_s_3),
-        .s_4  (ups_s_4),
-        .s_5  (ups_s_5),
-        .s_6  (ups_s_6),
-        .s_7  (ups_s_7),
-        .s_8  (ups_s_8),
-        .s_9  (ups_s_9),
-        .s_10 (ups_s_10),
-        .s_11 (ups_s_11),
-        .s_12 (ups_s_12),
-        .s_13 (ups_s_13),
-        .s_14 (ups_s_14),
-        .s_15 (ups_s_15),
+        .s_0  (q_kind_0[0]),
+        .s_1  (q_kind_1[0]),
+        .s_2  (q_kind_2[0]),
+        .s_3  (q_kind_3[0]),
+        .s_4  (q_kind_4[0]),
+        .s_5  (q_kind_5[0]),
+        .s_6  (q_kind_6[0]),
+        .s_7  (q_kind_7[0]),
+        .s_8  (q_kind_8[0]),
+        .s_9  (q_kind_9[0]),
+        .s_10 (q_kind_10[0]),
+        .s_11 (q_kind_11[0]),
+        .s_12 (q_kind_12[0]),
+        .s_13 (q_kind_13[0]),
+        .s_14 (q_kind_14[0]),
+        .s_15 (q_kind_15[0]),
         .m    (ups_m)
     );
 
@@ -633,26 +570,6 @@ module switch_out_n16_d512 (
         .m    (looked_m)
     );
 
-    gather_n16 fit (
-        .s_0  (fits_0_reg),
-        .s_1  (fits_1_reg),
-        .s_2  (fits_2_reg),
-        .s_3  (fits_3_reg),
-        .s_4  (fits_4_reg),
-        .s_5  (fits_5_reg),
-        .s_6  (fits_6_reg),
-        .s_7  (fits_7_reg),
-        .s_8  (fits_8_reg),
-        .s_9  (fits_9_reg),
-        .s_10 (fits_10_reg),
-        .s_11 (fits_11_reg),
-        .s_12 (fits_12_reg),
-        .s_13 (fits_13_reg),
-        .s_14 (fits_14_reg),
-        .s_15 (fits_15_reg),
-        .m    (fit_m)
-    );
-
     // Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65. Words stop
     // coming when there are 8, so it is never full.
     ram_async #(.W(68), .A(4)) plain (
@@ -660,7 +577,7 @@ module switch_out_n16_d512 (
         .rd_addr (plain_head_reg),
         .rd_data (plain_rd_data),
         // Stages 4 and 5.
-        .wr_en   (is_plain),
+        .wr_en   (line_m_valid),
         .wr_addr (plain_tail_reg),
         .wr_data ({line_m_keep, line_m_last, word})
     );
@@ -723,39 +640,22 @@ module switch_out_n16_d512 (
     assign briefs_s_14_shifted = q_entry_14 >> (A + 5'd5);
     assign briefs_s_15_shifted = q_entry_15 >> (A + 5'd5);
     assign plain_level = plain_tail_reg - plain_head_reg;
-    assign plain_next = !plain_level[3];
-    assign looked_s_0 = (q_kind_0 == 2'd1) | ((&q_kind_0) & own[0]);
-    assign ups_s_0 = q_kind_0 == 2'd1;
-    assign looked_s_1 = (q_kind_1 == 2'd1) | ((&q_kind_1) & own[1]);
-    assign ups_s_1 = q_kind_1 == 2'd1;
-    assign looked_s_2 = (q_kind_2 == 2'd1) | ((&q_kind_2) & own[2]);
-    assign ups_s_2 = q_kind_2 == 2'd1;
-    assign looked_s_3 = (q_kind_3 == 2'd1) | ((&q_kind_3) & own[3]);
-    assign ups_s_3 = q_kind_3 == 2'd1;
-    assign looked_s_4 = (q_kind_4 == 2'd1) | ((&q_kind_4) & own[4]);
-    assign ups_s_4 = q_kind_4 == 2'd1;
-    assign looked_s_5 = (q_kind_5 == 2'd1) | ((&q_kind_5) & own[5]);
-    assign ups_s_5 = q_kind_5 == 2'd1;
-    assign looked_s_6 = (q_kind_6 == 2'd1) | ((&q_kind_6) & own[6]);
-    assign ups_s_6 = q_kind_6 == 2'd1;
-    assign looked_s_7 = (q_kind_7 == 2'd1) | ((&q_kind_7) & own[7]);
-    assign ups_s_7 = q_kind_7 == 2'd1;
-    assign looked_s_8 = (q_kind_8 == 2'd1) | ((&q_kind_8) & own[8]);
-    assign ups_s_8 = q_kind_8 == 2'd1;
-    assign looked_s_9 = (q_kind_9 == 2'd1) | ((&q_kind_9) & own[9]);
-    assign ups_s_9 = q_kind_9 == 2'd1;
-    assign looked_s_10 = (q_kind_10 == 2'd1) | ((&q_kind_10) & own[10]);
-    assign ups_s_10 = q_kind_10 == 2'd1;
-    assign looked_s_11 = (q_kind_11 == 2'd1) | ((&q_kind_11) & own[11]);
-    assign ups_s_11 = q_kind_11 == 2'd1;
-    assign looked_s_12 = (q_kind_12 == 2'd1) | ((&q_kind_12) & own[12]);
-    assign ups_s_12 = q_kind_12 == 2'd1;
-    assign looked_s_13 = (q_kind_13 == 2'd1) | ((&q_kind_13) & own[13]);
-    assign ups_s_13 = q_kind_13 == 2'd1;
-    assign looked_s_14 = (q_kind_14 == 2'd1) | ((&q_kind_14) & own[14]);
-    assign ups_s_14 = q_kind_14 == 2'd1;
-    assign looked_s_15 = (q_kind_15 == 2'd1) | ((&q_kind_15) & own[15]);
-    assign ups_s_15 = q_kind_15 == 2'd1;
+    assign looked_s_0 = |q_kind_0;
+    assign looked_s_1 = |q_kind_1;
+    assign looked_s_2 = |q_kind_2;
+    assign looked_s_3 = |q_kind_3;
+    assign looked_s_4 = |q_kind_4;
+    assign looked_s_5 = |q_kind_5;
+    assign looked_s_6 = |q_kind_6;
+    assign looked_s_7 = |q_kind_7;
+    assign looked_s_8 = |q_kind_8;
+    assign looked_s_9 = |q_kind_9;
+    assign looked_s_10 = |q_kind_10;
+    assign looked_s_11 = |q_kind_11;
+    assign looked_s_12 = |q_kind_12;
+    assign looked_s_13 = |q_kind_13;
+    assign looked_s_14 = |q_kind_14;
+    assign looked_s_15 = |q_kind_15;
     // Stages 1 to 3.
     assign looks_may = valids_m & looked_m & ~line_busy & ~together_held;
     assign line_may = valids_m & ~looked_m & ~looks_busy & ~together_held;
@@ -794,10 +694,6 @@ module switch_out_n16_d512 (
     assign q_go_14 = goes[14];
     assign q_pop_15 = pops[15];
     assign q_go_15 = goes[15];
-    assign is_plain = line_m_valid & !(|line_m_kind);
-    assign pass_valid = line_m_valid & (|line_m_kind);
-    assign pass_data = line_m_data;
-    assign pass_first = line_m_first;
     assign ecn = mark_reg & is_1_reg;
     assign marked = told_reg;
     assign checksum = {line_m_data[7:0], line_m_data[15:8]} - {14'd0, cut_reg};
@@ -810,22 +706,6 @@ module switch_out_n16_d512 (
 
     // Clocked logic
     initial begin
-        fits_0_reg = 1'b0;
-        fits_1_reg = 1'b0;
-        fits_2_reg = 1'b0;
-        fits_3_reg = 1'b0;
-        fits_4_reg = 1'b0;
-        fits_5_reg = 1'b0;
-        fits_6_reg = 1'b0;
-        fits_7_reg = 1'b0;
-        fits_8_reg = 1'b0;
-        fits_9_reg = 1'b0;
-        fits_10_reg = 1'b0;
-        fits_11_reg = 1'b0;
-        fits_12_reg = 1'b0;
-        fits_13_reg = 1'b0;
-        fits_14_reg = 1'b0;
-        fits_15_reg = 1'b0;
         eng_fits_reg = 1'b0;
         plain_head_reg = 4'd0;
         plain_tail_reg = 4'd0;
@@ -839,27 +719,11 @@ module switch_out_n16_d512 (
     end
 
     always @(posedge clk) begin
-        plain_room_reg <= plain_next;
+        plain_room_reg <= !plain_level[3];
         eng_fits_reg <= eng_room;
-        fits_0_reg <= (|q_kind_0) ? pass_room : plain_next;
-        fits_1_reg <= (|q_kind_1) ? pass_room : plain_next;
-        fits_2_reg <= (|q_kind_2) ? pass_room : plain_next;
-        fits_3_reg <= (|q_kind_3) ? pass_room : plain_next;
-        fits_4_reg <= (|q_kind_4) ? pass_room : plain_next;
-        fits_5_reg <= (|q_kind_5) ? pass_room : plain_next;
-        fits_6_reg <= (|q_kind_6) ? pass_room : plain_next;
-        fits_7_reg <= (|q_kind_7) ? pass_room : plain_next;
-        fits_8_reg <= (|q_kind_8) ? pass_room : plain_next;
-        fits_9_reg <= (|q_kind_9) ? pass_room : plain_next;
-        fits_10_reg <= (|q_kind_10) ? pass_room : plain_next;
-        fits_11_reg <= (|q_kind_11) ? pass_room : plain_next;
-        fits_12_reg <= (|q_kind_12) ? pass_room : plain_next;
-        fits_13_reg <= (|q_kind_13) ? pass_room : plain_next;
-        fits_14_reg <= (|q_kind_14) ? pass_room : plain_next;
-        fits_15_reg <= (|q_kind_15) ? pass_room : plain_next;
 
         // Marks: what the fourth word needs is known with the third.
-        if (is_plain) begin
+        if (line_m_valid) begin
             is_1_reg <= line_m_first;
             is_2_reg <= is_1_reg;
             cut_reg <= 2'd0;
@@ -871,17 +735,17 @@ module switch_out_n16_d512 (
             end
         end
 
-        told_reg <= is_plain & ecn;
+        told_reg <= line_m_valid & ecn;
 
         if (plain_pop) begin
             plain_head_reg <= plain_after;
         end
 
-        if (is_plain) begin
+        if (line_m_valid) begin
             plain_tail_reg <= plain_tail_reg + 4'd1;
         end
 
-        plain_some_reg <= is_plain
+        plain_some_reg <= line_m_valid
             | (plain_some_reg & (!tx_plain_ready | (plain_after != plain_tail_reg)));
 
         if (rst) begin

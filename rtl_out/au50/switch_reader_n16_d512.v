@@ -1,12 +1,12 @@
 // switch_reader_n16_d512
 //
-// Takes whole frames from those queues of an output from which it may, in turn.
+// Takes whole frames that go to the MAC from those queues of an output from which it may, in turn.
 // One word a clock; the next frame is chosen while one passes, so no clock is lost between them.
 // Stages: 1 next frame chosen; 2 its words move, its entry is loaded; 3 word registered, m_*.
-// While there is no room for it, the frame chosen next is held, and a plain frame that passes. What
-// may change meanwhile: frames are kept behind them, which changes neither entry nor word at the
-// head of a queue; and whether there is room, which is looked at anew in each clock. The entry of a
-// frame is used up when it begins.
+// While there is no room, the frame chosen next is held, and the one that passes. What may change
+// meanwhile: frames are kept behind them, which changes neither entry nor word at the head of a
+// queue.
+// The entry of a frame is used up when it begins.
 //
 // Sizes: n = 16, d = 512.
 //
@@ -21,7 +21,6 @@ module switch_reader_n16_d512 (
     input  wire        rst,         // Synchronous reset: what passes is cut.
 
     input  wire [15:0] may,         // A bit per queue: a frame waits that this reader may take.
-    input  wire [15:0] fits,        // One clock later: there is room where it goes.
     // For each queue, one clock later: words, kind, bytes of the last word less one, what a mark
     // subtracts.
     input  wire [15:0] q_entry_0,
@@ -86,7 +85,7 @@ module switch_reader_n16_d512 (
     // subtracts.
     input  wire [15:0] q_entry_15,
     input  wire [63:0] q_data_15,   // Word at the head.
-    input  wire        plain_room,  // There is room for words of a plain frame that has begun.
+    input  wire        room,        // There is room for words.
     output wire [15:0] pop,         // Queues whose entry is used up.
     output wire [15:0] go,          // Queues that move on to the next word.
     output wire [15:0] busy,        // The queue of the frame that passes, from its second word on.
@@ -96,7 +95,6 @@ module switch_reader_n16_d512 (
     output wire [63:0] m_data,      // The word.
     output wire        m_first,     // It is the first of its frame.
     output wire        m_last,      // It is the last.
-    output wire [1:0]  m_kind,      // Kind of its frame.
     output wire [2:0]  m_keep,      // Bytes in the last word, less one.
     output wire [15:0] m_from,      // With the first word: its queue.
     output wire [1:0]  m_step       // From the first word on: what a mark of its frame subtracts from the checksum.
@@ -115,27 +113,22 @@ module switch_reader_n16_d512 (
     reg  [15:0] from_reg;
     reg  [8:0]  left_reg;        // Words that have not moved, and one.
     reg         one_left_reg;
-    reg  [1:0]  kind_reg;
-    reg         is_red_reg;
     reg  [2:0]  keep_reg;
     reg  [1:0]  step_reg;
     reg         s2_valid_reg;    // Stage 2: a word is at the queue's output.
     reg         s2_first_reg;    // The word is the first of its frame.
     reg         s2_last_reg;     // It is the last.
-    reg  [1:0]  s2_kind_reg;     // What kind of frame it is of.
     reg  [2:0]  s2_keep_reg;     // Bytes in the last word, less one.
     reg  [15:0] goes_reg;        // The queues whose word moves, whose entry is used up.
     reg  [15:0] pops_reg;
     reg         s3_valid_reg;    // Stage 3.
     reg         s3_first_reg;    // The word is the first of its frame.
     reg         s3_last_reg;     // It is the last.
-    reg  [1:0]  s3_kind_reg;     // What kind of frame it is of.
     reg  [2:0]  s3_keep_reg;     // Bytes in the last word, less one.
 
     // Signals
     wire [15:0] req;                // Queues that may be chosen.
     wire        open;               // The next frame may be taken over from the queues.
-    wire [1:0]  pick_kind;
     // The queue whose frame begins; a frame begins, the frame that passes moves, a word moves, the
     // last one moves.
     wire [15:0] begin_sig;
@@ -203,11 +196,10 @@ module switch_reader_n16_d512 (
     // Combinational logic
     assign keep_next_shifted = entries_m >> (A + 5'd2);
     assign step_next_shifted = entries_m >> (A + 5'd5);
-    assign pick_kind = entries_m[10:9];
     // What begins is loaded as long as nothing passes.
-    assign begin_sig = active_reg ? 16'd0 : (pick_reg & fits);
-    assign start = |begin_sig;
-    assign flow = active_reg & (plain_room | is_red_reg);
+    assign start = pick_valid_reg & room & !active_reg;
+    assign begin_sig = start ? pick_reg : 16'd0;
+    assign flow = active_reg & room;
     assign moving = start | flow;
     assign ends = flow & one_left_reg;
     assign busy = active_reg ? from_reg : 16'd0;
@@ -222,7 +214,6 @@ module switch_reader_n16_d512 (
     assign m_valid = s3_valid_reg;
     assign m_first = s3_first_reg;
     assign m_last = s3_last_reg;
-    assign m_kind = s3_kind_reg;
     assign m_keep = s3_keep_reg;
     assign m_from = from_reg;
     assign m_step = step_reg;
@@ -238,21 +229,17 @@ module switch_reader_n16_d512 (
         from_reg = 16'd0;
         left_reg = 9'd0;
         one_left_reg = 1'b0;
-        kind_reg = 2'd0;
-        is_red_reg = 1'b0;
         keep_reg = 3'd0;
         step_reg = 2'd0;
         s2_valid_reg = 1'b0;
         s2_first_reg = 1'b0;
         s2_last_reg = 1'b0;
-        s2_kind_reg = 2'd0;
         s2_keep_reg = 3'd0;
         goes_reg = 16'd0;
         pops_reg = 16'd0;
         s3_valid_reg = 1'b0;
         s3_first_reg = 1'b0;
         s3_last_reg = 1'b0;
-        s3_kind_reg = 2'd0;
         s3_keep_reg = 3'd0;
     end
 
@@ -263,8 +250,6 @@ module switch_reader_n16_d512 (
         end
         if (!active_reg) begin
             from_reg <= pick_reg;
-            kind_reg <= pick_kind;
-            is_red_reg <= |pick_kind;
             keep_reg <= keep_next_shifted[2:0];
             step_reg <= step_next_shifted[1:0];
             left_reg <= entries_m[8:0];
@@ -277,13 +262,7 @@ module switch_reader_n16_d512 (
         s2_valid_reg <= moving;
         s2_first_reg <= start;
         s2_last_reg <= ends;
-
-        s2_kind_reg <= kind_reg;
-        s2_keep_reg <= keep_reg;
-        if (!active_reg) begin
-            s2_kind_reg <= pick_kind;
-            s2_keep_reg <= keep_next_shifted[2:0];
-        end
+        s2_keep_reg <= !active_reg ? keep_next_shifted[2:0] : keep_reg;
 
         shut_reg <= pick_reg;
         if (open) begin
@@ -300,7 +279,6 @@ module switch_reader_n16_d512 (
         s3_valid_reg <= s2_valid_reg;
         s3_first_reg <= s2_first_reg;
         s3_last_reg <= s2_last_reg;
-        s3_kind_reg <= s2_kind_reg;
         s3_keep_reg <= s2_keep_reg;
 
         if (rst) begin

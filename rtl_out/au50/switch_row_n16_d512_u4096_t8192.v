@@ -164,35 +164,154 @@ module switch_row_n16_d512_u4096_t8192 (
 );
 
     // Signals
-    wire [8:0]  rx_m_beat;          // Number of the word that m_* carries in two clocks, if it does.
-    wire        rx_m_valid;         // A word for the queues.
-    wire [8:0]  rx_m_offset;        // Its place in the stored frame.
-    wire [63:0] rx_m_data;          // The word, one clock later.
-    wire        rx_m_end;           // It is the frame's last.
-    wire [15:0] rx_m_take;          // Ports whose queue keeps the frame; only with m_end.
-    // Words, kind, bytes in the last word less one, what a mark subtracts from the IPv4 checksum, 0
-    // if a plain frame cannot be marked; with m_end. Of reduction frames the latter is 1 for brief
-    // contributions: kind 1, neither arm nor opcode, data words 1 to 3 zero, a result code below 8,
-    // not REPSUM; 0 for all others. Kind: 0 plain, 1 up through the engine, 2 up without it, by the
-    // port that it came by (CL-6), 3 other reduction frames: in the port's own queue for the engine
-    // alone, in others they pass.
+    wire [8:0]  rx_m_beat;           // Number of the word that m_* carries in two clocks, if it does.
+    wire        rx_m_valid;          // A word for the queues.
+    wire        rx_m_end;            // It is the frame's last.
+    wire [15:0] rx_m_take;           // Ports whose queue keeps the frame; only with m_end.
+    // For other queues than the port's own: words, kind, bytes in the last word less one, what a
+    // mark subtracts from the IPv4 checksum, 0 if the frame cannot be marked; with m_end. Of what
+    // an engine looks at the latter is 1 for brief contributions: kind 1, neither arm nor opcode,
+    // data words 1 to 3 zero, a result code below 8, not REPSUM; 0 for all others. Kind: 0 to the
+    // MAC as it came, 1 up through the engine, 2 for the engine, on its way down.
     wire [15:0] rx_m_entry;
-    wire        queues_0_dropped;   // A frame was dropped for want of room.
-    wire        queues_1_dropped;   // A frame was dropped for want of room.
-    wire        queues_2_dropped;   // A frame was dropped for want of room.
-    wire        queues_3_dropped;   // A frame was dropped for want of room.
-    wire        queues_4_dropped;   // A frame was dropped for want of room.
-    wire        queues_5_dropped;   // A frame was dropped for want of room.
-    wire        queues_6_dropped;   // A frame was dropped for want of room.
-    wire        queues_7_dropped;   // A frame was dropped for want of room.
-    wire        queues_8_dropped;   // A frame was dropped for want of room.
-    wire        queues_9_dropped;   // A frame was dropped for want of room.
-    wire        queues_10_dropped;  // A frame was dropped for want of room.
-    wire        queues_11_dropped;  // A frame was dropped for want of room.
-    wire        queues_12_dropped;  // A frame was dropped for want of room.
-    wire        queues_13_dropped;  // A frame was dropped for want of room.
-    wire        queues_14_dropped;  // A frame was dropped for want of room.
-    wire        queues_15_dropped;  // A frame was dropped for want of room.
+    wire [15:0] rx_h_entry;          // The same for the port's own queue.
+    // For other queues: the word of m_valid 3 clocks ago is stored, the one of 4 clocks ago.
+    wire        rx_m_early;
+    wire        rx_m_late;           // The latter.
+    wire [8:0]  rx_m_offset;         // With it: its place in the stored frame.
+    wire [63:0] rx_m_data;           // The word, one clock later.
+    wire        rx_h_early;          // The same for the port's own queue.
+    wire        rx_h_late;           // The same.
+    wire [8:0]  rx_h_offset;         // The same.
+    wire [63:0] rx_h_data;           // The same.
+    reg         queues_0_w_early;    // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_0_w_late;     // The latter.
+    reg  [8:0]  queues_0_w_offset;   // With either of them: its place in the stored frame.
+    reg  [63:0] queues_0_w_data;     // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_0_w_entry;
+    wire        queues_0_dropped;    // A frame was dropped for want of room.
+    reg         queues_1_w_early;    // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_1_w_late;     // The latter.
+    reg  [8:0]  queues_1_w_offset;   // With either of them: its place in the stored frame.
+    reg  [63:0] queues_1_w_data;     // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_1_w_entry;
+    wire        queues_1_dropped;    // A frame was dropped for want of room.
+    reg         queues_2_w_early;    // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_2_w_late;     // The latter.
+    reg  [8:0]  queues_2_w_offset;   // With either of them: its place in the stored frame.
+    reg  [63:0] queues_2_w_data;     // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_2_w_entry;
+    wire        queues_2_dropped;    // A frame was dropped for want of room.
+    reg         queues_3_w_early;    // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_3_w_late;     // The latter.
+    reg  [8:0]  queues_3_w_offset;   // With either of them: its place in the stored frame.
+    reg  [63:0] queues_3_w_data;     // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_3_w_entry;
+    wire        queues_3_dropped;    // A frame was dropped for want of room.
+    reg         queues_4_w_early;    // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_4_w_late;     // The latter.
+    reg  [8:0]  queues_4_w_offset;   // With either of them: its place in the stored frame.
+    reg  [63:0] queues_4_w_data;     // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_4_w_entry;
+    wire        queues_4_dropped;    // A frame was dropped for want of room.
+    reg         queues_5_w_early;    // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_5_w_late;     // The latter.
+    reg  [8:0]  queues_5_w_offset;   // With either of them: its place in the stored frame.
+    reg  [63:0] queues_5_w_data;     // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_5_w_entry;
+    wire        queues_5_dropped;    // A frame was dropped for want of room.
+    reg         queues_6_w_early;    // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_6_w_late;     // The latter.
+    reg  [8:0]  queues_6_w_offset;   // With either of them: its place in the stored frame.
+    reg  [63:0] queues_6_w_data;     // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_6_w_entry;
+    wire        queues_6_dropped;    // A frame was dropped for want of room.
+    reg         queues_7_w_early;    // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_7_w_late;     // The latter.
+    reg  [8:0]  queues_7_w_offset;   // With either of them: its place in the stored frame.
+    reg  [63:0] queues_7_w_data;     // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_7_w_entry;
+    wire        queues_7_dropped;    // A frame was dropped for want of room.
+    reg         queues_8_w_early;    // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_8_w_late;     // The latter.
+    reg  [8:0]  queues_8_w_offset;   // With either of them: its place in the stored frame.
+    reg  [63:0] queues_8_w_data;     // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_8_w_entry;
+    wire        queues_8_dropped;    // A frame was dropped for want of room.
+    reg         queues_9_w_early;    // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_9_w_late;     // The latter.
+    reg  [8:0]  queues_9_w_offset;   // With either of them: its place in the stored frame.
+    reg  [63:0] queues_9_w_data;     // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_9_w_entry;
+    wire        queues_9_dropped;    // A frame was dropped for want of room.
+    reg         queues_10_w_early;   // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_10_w_late;    // The latter.
+    reg  [8:0]  queues_10_w_offset;  // With either of them: its place in the stored frame.
+    reg  [63:0] queues_10_w_data;    // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_10_w_entry;
+    wire        queues_10_dropped;   // A frame was dropped for want of room.
+    reg         queues_11_w_early;   // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_11_w_late;    // The latter.
+    reg  [8:0]  queues_11_w_offset;  // With either of them: its place in the stored frame.
+    reg  [63:0] queues_11_w_data;    // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_11_w_entry;
+    wire        queues_11_dropped;   // A frame was dropped for want of room.
+    reg         queues_12_w_early;   // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_12_w_late;    // The latter.
+    reg  [8:0]  queues_12_w_offset;  // With either of them: its place in the stored frame.
+    reg  [63:0] queues_12_w_data;    // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_12_w_entry;
+    wire        queues_12_dropped;   // A frame was dropped for want of room.
+    reg         queues_13_w_early;   // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_13_w_late;    // The latter.
+    reg  [8:0]  queues_13_w_offset;  // With either of them: its place in the stored frame.
+    reg  [63:0] queues_13_w_data;    // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_13_w_entry;
+    wire        queues_13_dropped;   // A frame was dropped for want of room.
+    reg         queues_14_w_early;   // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_14_w_late;    // The latter.
+    reg  [8:0]  queues_14_w_offset;  // With either of them: its place in the stored frame.
+    reg  [63:0] queues_14_w_data;    // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_14_w_entry;
+    wire        queues_14_dropped;   // A frame was dropped for want of room.
+    reg         queues_15_w_early;   // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_15_w_late;    // The latter.
+    reg  [8:0]  queues_15_w_offset;  // With either of them: its place in the stored frame.
+    reg  [63:0] queues_15_w_data;    // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_15_w_entry;
+    wire        queues_15_dropped;   // A frame was dropped for want of room.
 
     switch_rx_n16_u4096_t8192 rx (
         .clk              (clk),
@@ -212,11 +331,18 @@ module switch_row_n16_d512_u4096_t8192 (
         .own              (own),
         .m_beat           (rx_m_beat),
         .m_valid          (rx_m_valid),
-        .m_offset         (rx_m_offset),
-        .m_data           (rx_m_data),
         .m_end            (rx_m_end),
         .m_take           (rx_m_take),
         .m_entry          (rx_m_entry),
+        .h_entry          (rx_h_entry),
+        .m_early          (rx_m_early),
+        .m_late           (rx_m_late),
+        .m_offset         (rx_m_offset),
+        .m_data           (rx_m_data),
+        .h_early          (rx_h_early),
+        .h_late           (rx_h_late),
+        .h_offset         (rx_h_offset),
+        .h_data           (rx_h_data),
         .ev_valid         (ev_valid),
         .ev_reason        (ev_reason),
         .ev_off           (ev_off),
@@ -231,11 +357,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_0_w_early),
+        .w_late        (queues_0_w_late),
+        .w_offset      (queues_0_w_offset),
+        .w_data        (queues_0_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[0]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_0_w_entry),
         .entry_valid   (q_valid_0),
         .entry         (q_entry_0),
         .entry_kind    (q_kind_0),
@@ -252,11 +380,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_1_w_early),
+        .w_late        (queues_1_w_late),
+        .w_offset      (queues_1_w_offset),
+        .w_data        (queues_1_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[1]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_1_w_entry),
         .entry_valid   (q_valid_1),
         .entry         (q_entry_1),
         .entry_kind    (q_kind_1),
@@ -273,11 +403,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_2_w_early),
+        .w_late        (queues_2_w_late),
+        .w_offset      (queues_2_w_offset),
+        .w_data        (queues_2_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[2]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_2_w_entry),
         .entry_valid   (q_valid_2),
         .entry         (q_entry_2),
         .entry_kind    (q_kind_2),
@@ -294,11 +426,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_3_w_early),
+        .w_late        (queues_3_w_late),
+        .w_offset      (queues_3_w_offset),
+        .w_data        (queues_3_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[3]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_3_w_entry),
         .entry_valid   (q_valid_3),
         .entry         (q_entry_3),
         .entry_kind    (q_kind_3),
@@ -315,11 +449,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_4_w_early),
+        .w_late        (queues_4_w_late),
+        .w_offset      (queues_4_w_offset),
+        .w_data        (queues_4_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[4]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_4_w_entry),
         .entry_valid   (q_valid_4),
         .entry         (q_entry_4),
         .entry_kind    (q_kind_4),
@@ -336,11 +472,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_5_w_early),
+        .w_late        (queues_5_w_late),
+        .w_offset      (queues_5_w_offset),
+        .w_data        (queues_5_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[5]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_5_w_entry),
         .entry_valid   (q_valid_5),
         .entry         (q_entry_5),
         .entry_kind    (q_kind_5),
@@ -357,11 +495,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_6_w_early),
+        .w_late        (queues_6_w_late),
+        .w_offset      (queues_6_w_offset),
+        .w_data        (queues_6_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[6]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_6_w_entry),
         .entry_valid   (q_valid_6),
         .entry         (q_entry_6),
         .entry_kind    (q_kind_6),
@@ -378,11 +518,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_7_w_early),
+        .w_late        (queues_7_w_late),
+        .w_offset      (queues_7_w_offset),
+        .w_data        (queues_7_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[7]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_7_w_entry),
         .entry_valid   (q_valid_7),
         .entry         (q_entry_7),
         .entry_kind    (q_kind_7),
@@ -399,11 +541,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_8_w_early),
+        .w_late        (queues_8_w_late),
+        .w_offset      (queues_8_w_offset),
+        .w_data        (queues_8_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[8]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_8_w_entry),
         .entry_valid   (q_valid_8),
         .entry         (q_entry_8),
         .entry_kind    (q_kind_8),
@@ -420,11 +564,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_9_w_early),
+        .w_late        (queues_9_w_late),
+        .w_offset      (queues_9_w_offset),
+        .w_data        (queues_9_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[9]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_9_w_entry),
         .entry_valid   (q_valid_9),
         .entry         (q_entry_9),
         .entry_kind    (q_kind_9),
@@ -441,11 +587,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_10_w_early),
+        .w_late        (queues_10_w_late),
+        .w_offset      (queues_10_w_offset),
+        .w_data        (queues_10_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[10]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_10_w_entry),
         .entry_valid   (q_valid_10),
         .entry         (q_entry_10),
         .entry_kind    (q_kind_10),
@@ -462,11 +610,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_11_w_early),
+        .w_late        (queues_11_w_late),
+        .w_offset      (queues_11_w_offset),
+        .w_data        (queues_11_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[11]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_11_w_entry),
         .entry_valid   (q_valid_11),
         .entry         (q_entry_11),
         .entry_kind    (q_kind_11),
@@ -483,11 +633,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_12_w_early),
+        .w_late        (queues_12_w_late),
+        .w_offset      (queues_12_w_offset),
+        .w_data        (queues_12_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[12]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_12_w_entry),
         .entry_valid   (q_valid_12),
         .entry         (q_entry_12),
         .entry_kind    (q_kind_12),
@@ -504,11 +656,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_13_w_early),
+        .w_late        (queues_13_w_late),
+        .w_offset      (queues_13_w_offset),
+        .w_data        (queues_13_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[13]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_13_w_entry),
         .entry_valid   (q_valid_13),
         .entry         (q_entry_13),
         .entry_kind    (q_kind_13),
@@ -525,11 +679,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_14_w_early),
+        .w_late        (queues_14_w_late),
+        .w_offset      (queues_14_w_offset),
+        .w_data        (queues_14_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[14]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_14_w_entry),
         .entry_valid   (q_valid_14),
         .entry         (q_entry_14),
         .entry_kind    (q_kind_14),
@@ -546,11 +702,13 @@ module switch_row_n16_d512_u4096_t8192 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_15_w_early),
+        .w_late        (queues_15_w_late),
+        .w_offset      (queues_15_w_offset),
+        .w_data        (queues_15_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[15]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_15_w_entry),
         .entry_valid   (q_valid_15),
         .entry         (q_entry_15),
         .entry_kind    (q_kind_15),
@@ -581,6 +739,247 @@ module switch_row_n16_d512_u4096_t8192 (
         .s_15 (queues_15_dropped),
         .m    (dropped)
     );
+
+    // Combinational logic
+    always @(*) begin
+        queues_0_w_early = rx_m_early;
+        queues_0_w_late = rx_m_late;
+        queues_0_w_offset = rx_m_offset;
+        queues_0_w_data = rx_m_data;
+        queues_0_w_entry = rx_m_entry;
+        if (own[0]) begin
+            queues_0_w_early = rx_h_early;
+            queues_0_w_late = rx_h_late;
+            queues_0_w_offset = rx_h_offset;
+            queues_0_w_data = rx_h_data;
+            queues_0_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_1_w_early = rx_m_early;
+        queues_1_w_late = rx_m_late;
+        queues_1_w_offset = rx_m_offset;
+        queues_1_w_data = rx_m_data;
+        queues_1_w_entry = rx_m_entry;
+        if (own[1]) begin
+            queues_1_w_early = rx_h_early;
+            queues_1_w_late = rx_h_late;
+            queues_1_w_offset = rx_h_offset;
+            queues_1_w_data = rx_h_data;
+            queues_1_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_2_w_early = rx_m_early;
+        queues_2_w_late = rx_m_late;
+        queues_2_w_offset = rx_m_offset;
+        queues_2_w_data = rx_m_data;
+        queues_2_w_entry = rx_m_entry;
+        if (own[2]) begin
+            queues_2_w_early = rx_h_early;
+            queues_2_w_late = rx_h_late;
+            queues_2_w_offset = rx_h_offset;
+            queues_2_w_data = rx_h_data;
+            queues_2_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_3_w_early = rx_m_early;
+        queues_3_w_late = rx_m_late;
+        queues_3_w_offset = rx_m_offset;
+        queues_3_w_data = rx_m_data;
+        queues_3_w_entry = rx_m_entry;
+        if (own[3]) begin
+            queues_3_w_early = rx_h_early;
+            queues_3_w_late = rx_h_late;
+            queues_3_w_offset = rx_h_offset;
+            queues_3_w_data = rx_h_data;
+            queues_3_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_4_w_early = rx_m_early;
+        queues_4_w_late = rx_m_late;
+        queues_4_w_offset = rx_m_offset;
+        queues_4_w_data = rx_m_data;
+        queues_4_w_entry = rx_m_entry;
+        if (own[4]) begin
+            queues_4_w_early = rx_h_early;
+            queues_4_w_late = rx_h_late;
+            queues_4_w_offset = rx_h_offset;
+            queues_4_w_data = rx_h_data;
+            queues_4_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_5_w_early = rx_m_early;
+        queues_5_w_late = rx_m_late;
+        queues_5_w_offset = rx_m_offset;
+        queues_5_w_data = rx_m_data;
+        queues_5_w_entry = rx_m_entry;
+        if (own[5]) begin
+            queues_5_w_early = rx_h_early;
+            queues_5_w_late = rx_h_late;
+            queues_5_w_offset = rx_h_offset;
+            queues_5_w_data = rx_h_data;
+            queues_5_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_6_w_early = rx_m_early;
+        queues_6_w_late = rx_m_late;
+        queues_6_w_offset = rx_m_offset;
+        queues_6_w_data = rx_m_data;
+        queues_6_w_entry = rx_m_entry;
+        if (own[6]) begin
+            queues_6_w_early = rx_h_early;
+            queues_6_w_late = rx_h_late;
+            queues_6_w_offset = rx_h_offset;
+            queues_6_w_data = rx_h_data;
+            queues_6_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_7_w_early = rx_m_early;
+        queues_7_w_late = rx_m_late;
+        queues_7_w_offset = rx_m_offset;
+        queues_7_w_data = rx_m_data;
+        queues_7_w_entry = rx_m_entry;
+        if (own[7]) begin
+            queues_7_w_early = rx_h_early;
+            queues_7_w_late = rx_h_late;
+            queues_7_w_offset = rx_h_offset;
+            queues_7_w_data = rx_h_data;
+            queues_7_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_8_w_early = rx_m_early;
+        queues_8_w_late = rx_m_late;
+        queues_8_w_offset = rx_m_offset;
+        queues_8_w_data = rx_m_data;
+        queues_8_w_entry = rx_m_entry;
+        if (own[8]) begin
+            queues_8_w_early = rx_h_early;
+            queues_8_w_late = rx_h_late;
+            queues_8_w_offset = rx_h_offset;
+            queues_8_w_data = rx_h_data;
+            queues_8_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_9_w_early = rx_m_early;
+        queues_9_w_late = rx_m_late;
+        queues_9_w_offset = rx_m_offset;
+        queues_9_w_data = rx_m_data;
+        queues_9_w_entry = rx_m_entry;
+        if (own[9]) begin
+            queues_9_w_early = rx_h_early;
+            queues_9_w_late = rx_h_late;
+            queues_9_w_offset = rx_h_offset;
+            queues_9_w_data = rx_h_data;
+            queues_9_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_10_w_early = rx_m_early;
+        queues_10_w_late = rx_m_late;
+        queues_10_w_offset = rx_m_offset;
+        queues_10_w_data = rx_m_data;
+        queues_10_w_entry = rx_m_entry;
+        if (own[10]) begin
+            queues_10_w_early = rx_h_early;
+            queues_10_w_late = rx_h_late;
+            queues_10_w_offset = rx_h_offset;
+            queues_10_w_data = rx_h_data;
+            queues_10_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_11_w_early = rx_m_early;
+        queues_11_w_late = rx_m_late;
+        queues_11_w_offset = rx_m_offset;
+        queues_11_w_data = rx_m_data;
+        queues_11_w_entry = rx_m_entry;
+        if (own[11]) begin
+            queues_11_w_early = rx_h_early;
+            queues_11_w_late = rx_h_late;
+            queues_11_w_offset = rx_h_offset;
+            queues_11_w_data = rx_h_data;
+            queues_11_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_12_w_early = rx_m_early;
+        queues_12_w_late = rx_m_late;
+        queues_12_w_offset = rx_m_offset;
+        queues_12_w_data = rx_m_data;
+        queues_12_w_entry = rx_m_entry;
+        if (own[12]) begin
+            queues_12_w_early = rx_h_early;
+            queues_12_w_late = rx_h_late;
+            queues_12_w_offset = rx_h_offset;
+            queues_12_w_data = rx_h_data;
+            queues_12_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_13_w_early = rx_m_early;
+        queues_13_w_late = rx_m_late;
+        queues_13_w_offset = rx_m_offset;
+        queues_13_w_data = rx_m_data;
+        queues_13_w_entry = rx_m_entry;
+        if (own[13]) begin
+            queues_13_w_early = rx_h_early;
+            queues_13_w_late = rx_h_late;
+            queues_13_w_offset = rx_h_offset;
+            queues_13_w_data = rx_h_data;
+            queues_13_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_14_w_early = rx_m_early;
+        queues_14_w_late = rx_m_late;
+        queues_14_w_offset = rx_m_offset;
+        queues_14_w_data = rx_m_data;
+        queues_14_w_entry = rx_m_entry;
+        if (own[14]) begin
+            queues_14_w_early = rx_h_early;
+            queues_14_w_late = rx_h_late;
+            queues_14_w_offset = rx_h_offset;
+            queues_14_w_data = rx_h_data;
+            queues_14_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_15_w_early = rx_m_early;
+        queues_15_w_late = rx_m_late;
+        queues_15_w_offset = rx_m_offset;
+        queues_15_w_data = rx_m_data;
+        queues_15_w_entry = rx_m_entry;
+        if (own[15]) begin
+            queues_15_w_early = rx_h_early;
+            queues_15_w_late = rx_h_late;
+            queues_15_w_offset = rx_h_offset;
+            queues_15_w_data = rx_h_data;
+            queues_15_w_entry = rx_h_entry;
+        end
+    end
 
 endmodule
 

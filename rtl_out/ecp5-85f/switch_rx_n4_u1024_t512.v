@@ -1,20 +1,29 @@
 // switch_rx_n4_u1024_t512
 //
 // Input of a switch port: checks each frame, looks up where it goes and hands its words on.
-// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*,
-// 3 to m_data, and the decision comes with the frame's last word.
-// Stages: 1 word registered, its place and faults known; 2 aligned, m_*; 3 m_data, on its
-// way to all queues. Beside it, from the first word: 2 to 4 the tables, 5 their entry, 6
-// ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later. From
-// the words with header fields: 3 to 8 their checks, 9 the sum of them. From the fourth word,
-// which has the IPv4 checksum: 2 its value, 3 what a mark for congestion subtracts from it.
+// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_valid,
+// and the decision comes with the frame's last word; 5 or 6 to the word's place, 6 or 7 to the
+// word.
+// Stages: 1 word registered, its place and faults known; 2 m_valid; 2 to 4 the word waits, since
+// how it is stored depends on the tables; 5 it is stored if its frame is moved; 6 otherwise; one
+// more to m_data, h_data, on its way to all queues. Beside it, from the first word: 2 to 4 the
+// tables, 5 their entry, 6 ports decoded, 7 where to and how it is stored, 8 ready for the last
+// word, which is the eighth or later. From the words with header fields: 3 to 8 their checks, 9 the
+// sum of them. From the fourth word, which has the IPv4 checksum: 2 its value, 3 what a mark for
+// congestion subtracts from it.
 // A frame from the parent port of its tree goes down. If the entry has that port among the children
 // too, reduction frames that are contributions go up instead: into the port's own queue and into no
 // other (CL-6). That is known at stage 8.
-// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11,
+// What an engine looks at is moved: a reduction frame of a tree whose parent port has one that
+// takes part, on its way up in the queue of that port, on its way down in the port's own queue. All
+// else is stored as it came, copies of the same frame in other queues too. So there are two streams
+// of words: h_* for the port's own queue, m_* for the others.
+// A frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11,
 // and stored from word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6
 // carries VNI, tree and reduction id in the place of pad bytes, word 4 the wait count in the
-// place of the destination: what they held is known, and so is word 0, which is not stored.
+// place of the destination: what they held is known, and so is word 0, which is not stored. A word
+// that is moved leaves one clock earlier than others, in the place of the one before it: word 6,
+// which is read first, is just in time.
 //
 // Sizes: n = 4, u = 1024, t = 512.
 //
@@ -53,17 +62,28 @@ module switch_rx_n4_u1024_t512 (
     // m: stream out
     output wire [8:0]  m_beat,            // Number of the word that m_* carries in two clocks, if it does.
     output wire        m_valid,           // A word for the queues.
-    output wire [8:0]  m_offset,          // Its place in the stored frame.
-    output wire [63:0] m_data,            // The word, one clock later.
     output wire        m_end,             // It is the frame's last.
     output wire [3:0]  m_take,            // Ports whose queue keeps the frame; only with m_end.
-    // Words, kind, bytes in the last word less one, what a mark subtracts from the IPv4 checksum, 0
-    // if a plain frame cannot be marked; with m_end. Of reduction frames the latter is 1 for brief
-    // contributions: kind 1, neither arm nor opcode, data words 1 to 3 zero, a result code below 8,
-    // not REPSUM; 0 for all others. Kind: 0 plain, 1 up through the engine, 2 up without it, by the
-    // port that it came by (CL-6), 3 other reduction frames: in the port's own queue for the engine
-    // alone, in others they pass.
+    // For other queues than the port's own: words, kind, bytes in the last word less one, what a
+    // mark subtracts from the IPv4 checksum, 0 if the frame cannot be marked; with m_end. Of what
+    // an engine looks at the latter is 1 for brief contributions: kind 1, neither arm nor opcode,
+    // data words 1 to 3 zero, a result code below 8, not REPSUM; 0 for all others. Kind: 0 to the
+    // MAC as it came, 1 up through the engine, 2 for the engine, on its way down.
     output wire [15:0] m_entry,
+
+    output wire [15:0] h_entry,           // The same for the port's own queue.
+
+    // m: stream out
+    // For other queues: the word of m_valid 3 clocks ago is stored, the one of 4 clocks ago.
+    output wire        m_early,
+    output wire        m_late,            // The latter.
+    output reg  [8:0]  m_offset,          // With it: its place in the stored frame.
+    output wire [63:0] m_data,            // The word, one clock later.
+
+    output wire        h_early,           // The same for the port's own queue.
+    output wire        h_late,            // The same.
+    output reg  [8:0]  h_offset,          // The same.
+    output wire [63:0] h_data,            // The same.
 
     output wire        ev_valid,          // A frame has ended.
     // 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port
@@ -132,6 +152,8 @@ module switch_rx_n4_u1024_t512 (
     reg         tree_known_reg;
     reg         node_known_reg;
     reg         waits_reg;
+    reg         up_engine_reg;    // The engine of the parent port takes part; this is the parent port.
+    reg         from_parent_reg;
     // Where to: enabled ports, disabled ports, down a tree, back if it is a contribution (CL-6),
     // wait count, an engine takes part, reason to drop, there is one, the entry port is disabled.
     reg  [3:0]  t_ports_reg;
@@ -145,12 +167,30 @@ module switch_rx_n4_u1024_t512 (
     reg         t_disabled_reg;
     reg         red_reg;          // The frame is a reduction frame on a tree.
     reg  [15:0] carry_reg;        // Last two bytes of the word before.
+    reg  [1:0]  turn_reg;
+    reg         second_1_reg;     // The second word has come 1 to 3 clocks ago.
+    reg         second_2_reg;
+    reg         second_3_reg;
+    reg  [63:0] e_data_reg;       // Stage 5.
+    reg         e_valid_reg;
+    reg         e_first_reg;
+    reg         e_at_4_reg;
+    reg         e_at_6_reg;
+    reg  [3:0]  e_moved_reg;
+    reg  [8:0]  e_beat_reg;
+    reg  [15:0] e_carry_reg;
+    reg  [63:0] l_data_reg;       // Stage 6.
+    reg  [8:0]  l_beat_reg;
+    reg         m_moved_reg;      // The frame whose words are stored is moved in other queues, in the port's own.
+    reg         h_moved_reg;
     reg  [15:0] vni_reg;
     reg         ragged_reg;       // A word with a hole, or a short word before the last.
-    // What the last word finds: the frame goes up by the port that it came by, ports, kind, dropped
-    // by the tables, header of a reduction frame malformed.
+    // What the last word finds: the frame goes up by the port that it came by, ports, it is kind 1
+    // in other queues than the port's own, its kind in that, dropped by the tables, header of a
+    // reduction frame malformed.
     reg         d_turn_reg;
     reg  [3:0]  d_ports_reg;
+    reg         d_up_reg;
     reg  [1:0]  d_kind_reg;
     reg         d_drop_reg;
     reg         d_malformed_reg;
@@ -158,52 +198,64 @@ module switch_rx_n4_u1024_t512 (
     reg  [1:0]  ect_reg;
     reg         sum_small_reg;    // The IPv4 checksum is 0 or 1; it is odd.
     reg         sum_odd_reg;
-    // What a mark subtracts from the checksum; that, or whether a reduction frame is brief.
+    // What a mark subtracts from the checksum; that, or whether what an engine looks at is brief.
     reg  [1:0]  mark_reg;
     reg         w_valid_reg;      // Stage 2.
-    reg  [8:0]  w_offset_reg;
-    reg  [63:0] w_data_reg;
-    reg  [63:0] x_data_reg;       // Stage 3.
+    reg  [63:0] m_word_reg;       // The stage behind 5 and 6.
+    reg  [63:0] h_word_reg;
     reg         w_end_reg;
     reg  [3:0]  w_take_reg;
     reg  [15:0] w_entry_reg;
+    reg  [15:0] w_own_reg;
     reg  [2:0]  w_reason_reg;
     reg  [3:0]  w_off_reg;
 
     // Signals
     wire        first;
     wire        second;
-    wire [31:0] address;            // Address in the first word, most significant byte first.
-    wire        from_parent;
+    wire [31:0] address;                   // Address in the first word, most significant byte first.
     wire        from_child;
     reg  [3:0]  targets;
     reg  [2:0]  why;
-    wire        engine_on;
+    reg         engine_on;
+    reg         goes_down;
     wire [15:0] ethertype;
     wire [63:0] aligned;
-    wire        contiguous;         // Bytes present are in a row from bit 0 on.
+    wire [15:0] note;
+    wire [63:0] e_aligned;
+    reg  [63:0] e_word;
+    wire        contiguous;                // Bytes present are in a row from bit 0 on.
     wire [7:0]  keep;
-    wire        bytes_0;            // Bytes present, less one: bits 0, 1 and 2.
+    wire        bytes_0;                   // Bytes present, less one: bits 0, 1 and 2.
     wire        bytes_1;
     wire        bytes_2;
     wire        ragged_now;
     wire        ragged_word;
-    wire [8:0]  stored;             // Words of the stored frame.
+    reg  [8:0]  stored;                    // Words of the stored frame.
     // The frame goes up by the port that it came by; that port if the frame goes to it, other
     // ports.
     wire        turns;
     reg  [3:0]  home;
     reg  [3:0]  others;
     wire        drop;
-    wire [1:0]  step;
-    wire [6:0]  unicast_rd_data;    // The word that was read.
-    wire [30:0] multicast_rd_data;  // The word that was read.
-    wire        check_malformed;    // The header is malformed.
-    wire        check_no_count;     // It counts no contribution.
-    wire        check_contributes;  // It is a contribution: it does not arm, and its opcode is 0.
+    reg  [1:0]  step;
+    reg  [8:0]  h_stored;
+    reg  [1:0]  h_step;
+    reg  [63:0] m_word_next;               // The stage behind 5 and 6.
+    reg  [63:0] h_word_next;
+    wire [6:0]  unicast_rd_data;           // The word that was read.
+    wire [30:0] multicast_rd_data;         // The word that was read.
+    wire [1:0]  waiting_rd_addr;           // Read address.
+    wire [63:0] waiting_rd_data;           // The word that was read.
+    wire [1:0]  notes_rd_addr;             // Read address.
+    wire        check_malformed;           // The header is malformed.
+    wire        check_no_count;            // It counts no contribution.
+    wire        check_contributes;         // It is a contribution: it does not arm, and its opcode is 0.
     // With word 11: it contributes, words 9 to 11 are zero, the result code is below 8 and the
     // operation is not REPSUM.
     wire        check_brief;
+    wire [3:0]  up_engine_next_shifted;
+    wire [3:0]  from_parent_next_shifted;
 
     ram_reg_forward_w7_d1024 unicast (
         .clk     (clk),
@@ -223,6 +275,26 @@ module switch_rx_n4_u1024_t512 (
         .wr_data (mc_data)
     );
 
+    // Words on their way from stage 1 to 5; of each, a word comes 0, its number is 4 1, 6 2, its
+    // place if it is moved 6:3, its number from 7 on. The oldest one's place is the next one's.
+    ram_async #(.W(64), .A(2)) waiting (
+        .clk     (clk),
+        .rd_addr (waiting_rd_addr),
+        .rd_data (waiting_rd_data),
+        .wr_en   (1'b1),
+        .wr_addr (turn_reg),
+        .wr_data (r_data_reg)
+    );
+
+    ram_async #(.W(16), .A(2)) notes (
+        .clk     (clk),
+        .rd_addr (notes_rd_addr),
+        .rd_data (note),
+        .wr_en   (1'b1),
+        .wr_addr (turn_reg),
+        .wr_data ({r_beat_reg, r_moved_reg, at_6_reg, at_4_reg, r_valid_reg})
+    );
+
     // Header of a reduction frame.
     red_check check (
         .clk         (clk),
@@ -237,6 +309,8 @@ module switch_rx_n4_u1024_t512 (
     );
 
     // Combinational logic
+    assign up_engine_next_shifted = cfg_engines >> entry_reg[25:20];
+    assign from_parent_next_shifted = own >> entry_reg[25:20];
     // Stage 1: the word and its number.
     assign s_axis_rx_tready = 1'b1;
     assign first = s_axis_rx_tvalid & place_reg[0];
@@ -254,7 +328,6 @@ module switch_rx_n4_u1024_t512 (
     // The address, and its way through the tables.
     assign address = {r_data_reg[23:16], r_data_reg[31:24], r_data_reg[39:32], r_data_reg[47:40]};
     // Stage 7: where to.
-    assign from_parent = |(up_mask_reg & own);
     assign from_child = |(children_reg & own);
 
     always @(*) begin
@@ -275,7 +348,7 @@ module switch_rx_n4_u1024_t512 (
                     why = NO_ROUTE;
                 end
             end
-            if (from_parent) begin
+            if (from_parent_reg) begin
                 why = 3'd0;
                 targets = children_reg & ~own;
             end
@@ -288,8 +361,56 @@ module switch_rx_n4_u1024_t512 (
         end
     end
 
-    assign engine_on = |(up_mask_reg & cfg_engines);
+    always @(*) begin
+        engine_on = t_engine_reg;
+        goes_down = t_down_reg;
+        if (look_4_reg) begin
+            engine_on = waits_reg & up_engine_reg;
+            goes_down = a_multicast_reg & from_parent_reg;
+        end
+    end
+
     assign aligned = {r_data_reg[47:0], carry_reg};
+    assign waiting_rd_addr = turn_reg + 2'd1;
+    assign notes_rd_addr = turn_reg + 2'd1;
+    assign e_aligned = {e_data_reg[47:0], e_carry_reg};
+
+    always @(*) begin
+        e_word = e_aligned;
+        if (e_at_4_reg) begin
+            e_word = {e_aligned[63:32], 12'd0, t_wait_reg};
+        end
+        if (e_at_6_reg) begin
+            e_word = {e_aligned[63:32], vni_reg, a_address_reg[15:3], a_address_reg[20:18]};
+        end
+    end
+
+    assign m_early = m_moved_reg & !e_first_reg;
+    assign m_late = !m_moved_reg;
+
+    always @(*) begin
+        m_offset = l_beat_reg;
+        m_word_next = l_data_reg;
+        if (m_moved_reg) begin
+            m_offset = {5'd0, e_moved_reg};
+            m_word_next = e_word;
+        end
+    end
+
+    assign m_data = m_word_reg;
+    assign h_early = h_moved_reg & !e_first_reg;
+    assign h_late = !h_moved_reg;
+
+    always @(*) begin
+        h_offset = l_beat_reg;
+        h_word_next = l_data_reg;
+        if (h_moved_reg) begin
+            h_offset = {5'd0, e_moved_reg};
+            h_word_next = e_word;
+        end
+    end
+
+    assign h_data = h_word_reg;
     // Stage 8: what the last word finds. Down a tree the frame also goes to the engine of its own
     // port. The root's own contribution goes there too, but on its way up, and nowhere else.
     assign turns = red_reg & t_turn_reg & check_contributes;
@@ -308,15 +429,34 @@ module switch_rx_n4_u1024_t512 (
 
     // The last word decides.
     assign drop = d_drop_reg | d_malformed_reg | r_bad_reg | r_length_reg;
-    assign stored = red_reg ? 9'd11 : (r_beat_reg + 9'd1);
-    assign step = red_reg ? {1'b0, check_brief & (d_kind_reg == 2'd1)} : mark_reg;
+
+    always @(*) begin
+        stored = r_beat_reg + 9'd1;
+        step = mark_reg;
+        if (red_reg) begin
+            step = 2'd0;
+        end
+        if (d_up_reg) begin
+            stored = 9'd11;
+            step = {1'b0, check_brief};
+        end
+    end
+
+    always @(*) begin
+        h_stored = r_beat_reg + 9'd1;
+        h_step = 2'd0;
+        if (|d_kind_reg) begin
+            h_stored = 9'd11;
+            h_step = {1'b0, check_brief & d_kind_reg[0]};
+        end
+    end
+
     assign m_beat = beat_reg;
     assign m_valid = w_valid_reg;
-    assign m_offset = w_offset_reg;
-    assign m_data = x_data_reg;
     assign m_end = w_end_reg;
     assign m_take = w_take_reg;
     assign m_entry = w_entry_reg;
+    assign h_entry = w_own_reg;
     assign ev_valid = w_end_reg;
     assign ev_reason = w_reason_reg;
     assign ev_off = w_off_reg;
@@ -357,6 +497,8 @@ module switch_rx_n4_u1024_t512 (
         tree_known_reg = 1'b0;
         node_known_reg = 1'b0;
         waits_reg = 1'b0;
+        up_engine_reg = 1'b0;
+        from_parent_reg = 1'b0;
         t_ports_reg = 4'd0;
         t_off_reg = 4'd0;
         t_down_reg = 1'b0;
@@ -368,10 +510,27 @@ module switch_rx_n4_u1024_t512 (
         t_disabled_reg = 1'b0;
         red_reg = 1'b0;
         carry_reg = 16'd0;
+        turn_reg = 2'd0;
+        second_1_reg = 1'b0;
+        second_2_reg = 1'b0;
+        second_3_reg = 1'b0;
+        e_data_reg = 64'd0;
+        e_valid_reg = 1'b0;
+        e_first_reg = 1'b0;
+        e_at_4_reg = 1'b0;
+        e_at_6_reg = 1'b0;
+        e_moved_reg = 4'd0;
+        e_beat_reg = 9'd0;
+        e_carry_reg = 16'd0;
+        l_data_reg = 64'd0;
+        l_beat_reg = 9'd0;
+        m_moved_reg = 1'b0;
+        h_moved_reg = 1'b0;
         vni_reg = 16'd0;
         ragged_reg = 1'b0;
         d_turn_reg = 1'b0;
         d_ports_reg = 4'd0;
+        d_up_reg = 1'b0;
         d_kind_reg = 2'd0;
         d_drop_reg = 1'b0;
         d_malformed_reg = 1'b0;
@@ -380,12 +539,12 @@ module switch_rx_n4_u1024_t512 (
         sum_odd_reg = 1'b0;
         mark_reg = 2'd0;
         w_valid_reg = 1'b0;
-        w_offset_reg = 9'd0;
-        w_data_reg = 64'd0;
-        x_data_reg = 64'd0;
+        m_word_reg = 64'd0;
+        h_word_reg = 64'd0;
         w_end_reg = 1'b0;
         w_take_reg = 4'd0;
         w_entry_reg = 16'd0;
+        w_own_reg = 16'd0;
         w_reason_reg = 3'd0;
         w_off_reg = 4'd0;
     end
@@ -466,6 +625,8 @@ module switch_rx_n4_u1024_t512 (
         up_mask_reg <= PORT_ONE << entry_reg[25:20];
         tree_known_reg <= entry_reg[26];
         waits_reg <= |entry_reg[19:0];
+        up_engine_reg <= up_engine_next_shifted[0];
+        from_parent_reg <= from_parent_next_shifted[0];
         to_mask_reg <= PORT_ONE << way_reg[5:0];
         node_known_reg <= way_reg[6];
 
@@ -473,10 +634,11 @@ module switch_rx_n4_u1024_t512 (
             t_wait_reg <= entry_reg[19:0];
         end
 
+        t_engine_reg <= engine_on;
+        t_down_reg <= goes_down;
+
         if (look_4_reg) begin
-            t_engine_reg <= waits_reg & engine_on;
-            t_down_reg <= a_multicast_reg & from_parent;
-            t_turn_reg <= a_multicast_reg & from_parent & from_child;
+            t_turn_reg <= a_multicast_reg & from_parent_reg & from_child;
             t_ports_reg <= targets & cfg_enabled;
             t_off_reg <= targets & ~cfg_enabled;
             t_reason_reg <= why;
@@ -506,7 +668,7 @@ module switch_rx_n4_u1024_t512 (
             ? (ect_reg + 2'd1)
             : ect_reg;
 
-        // Stage 2: alignment.
+        // Words as the checks want them.
         if (r_valid_reg) begin
             carry_reg <= r_data_reg[63:48];
         end
@@ -517,22 +679,42 @@ module switch_rx_n4_u1024_t512 (
 
         w_valid_reg <= r_valid_reg;
 
-        w_offset_reg <= r_beat_reg;
-        w_data_reg <= r_data_reg;
-        if (red_reg) begin
-            w_data_reg <= aligned;
-            if (at_4_reg) begin
-                w_data_reg <= {aligned[63:32], 12'd0, t_wait_reg};
-            end
-            if (at_6_reg) begin
-                w_data_reg <= {
-                    aligned[63:32],
-                    vni_reg,
-                    a_address_reg[15:3],
-                    a_address_reg[20:18]
-                };
-            end
-            w_offset_reg <= {5'd0, r_moved_reg};
+        // Stages 2 to 5: words wait.
+        turn_reg <= turn_reg + 2'd1;
+
+        e_data_reg <= waiting_rd_data;
+        e_valid_reg <= note[0];
+        e_at_4_reg <= note[1];
+        e_at_6_reg <= note[2];
+        e_moved_reg <= note[6:3];
+        e_beat_reg <= note[15:7];
+        e_first_reg <= !(|note[15:7]);
+
+        // Stage 5: words that are moved.
+        if (e_valid_reg) begin
+            e_carry_reg <= e_data_reg[63:48];
+        end
+
+        // Stage 6: words as they came.
+        l_data_reg <= e_data_reg;
+
+        l_beat_reg <= e_beat_reg;
+
+        // How they are stored: as they came from the first word's stage 6 on, moved from the second
+        // word's stage 5 on, which is the same clock if they follow each other. No word of the
+        // frame before is left then: its last one is a clock ahead.
+        second_1_reg <= at_1_reg;
+
+        second_2_reg <= second_1_reg;
+        second_3_reg <= second_2_reg;
+
+        if (look_4_reg) begin
+            m_moved_reg <= 1'b0;
+            h_moved_reg <= 1'b0;
+        end
+        if (second_3_reg) begin
+            m_moved_reg <= red_reg & engine_on & !goes_down;
+            h_moved_reg <= red_reg & engine_on;
         end
 
         d_turn_reg <= turns;
@@ -542,16 +724,12 @@ module switch_rx_n4_u1024_t512 (
         d_malformed_reg <= red_reg
             & (check_malformed | (check_no_count & (!t_down_reg | turns)));
 
+        d_up_reg <= red_reg & t_engine_reg & !t_down_reg;
+
         d_kind_reg <= 2'd0;
-        if (red_reg) begin
-            d_kind_reg <= 2'd3;
-            if (t_engine_reg & !t_down_reg) begin
-                d_kind_reg <= 2'd1;
-            end
-        end
-        if (turns) begin
+        if (red_reg & t_engine_reg) begin
             d_kind_reg <= 2'd2;
-            if (t_engine_reg) begin
+            if (turns) begin
                 d_kind_reg <= 2'd1;
             end
         end
@@ -578,11 +756,16 @@ module switch_rx_n4_u1024_t512 (
             end
         end
 
-        w_entry_reg <= {5'd0, d_kind_reg, stored}
+        w_entry_reg <= {6'd0, d_up_reg, stored}
             | ({13'd0, r_bytes_reg} << (A + 5'd2))
             | ({14'd0, step} << (A + 5'd5));
 
-        x_data_reg <= w_data_reg;
+        w_own_reg <= {5'd0, d_kind_reg, h_stored}
+            | ({13'd0, r_bytes_reg} << (A + 5'd2))
+            | ({14'd0, h_step} << (A + 5'd5));
+
+        m_word_reg <= m_word_next;
+        h_word_reg <= h_word_next;
 
         if (rst) begin
             r_valid_reg <= 1'b0;
@@ -593,11 +776,17 @@ module switch_rx_n4_u1024_t512 (
             runt_reg <= 1'b1;
             long_reg <= 1'b0;
             at_0_reg <= 1'b0;
+            e_valid_reg <= 1'b0;
+            m_moved_reg <= 1'b0;
+            h_moved_reg <= 1'b0;
             w_valid_reg <= 1'b0;
             w_end_reg <= 1'b0;
             w_take_reg <= 4'd0;
         end
     end
+
+    // Read by nothing; named here so that linters know it is meant
+    wire _unused = &{1'b0, up_engine_next_shifted[3:1], from_parent_next_shifted[3:1]};
 
 endmodule
 

@@ -26,7 +26,7 @@ module red_emit (
     input  wire        j_valid,        // Send the result of a descriptor.
     input  wire [2:0]  j_index,        // Which.
     input  wire        p_valid,        // Send a frame unchanged; never together with j_valid.
-    input  wire [2:0]  p_slot,         // Its place in one of two buffers, which bit 2 names.
+    input  wire [1:0]  p_slot,         // Its place in the buffer.
     output wire [2:0]  q_index,        // Descriptor whose result is sent.
     output wire [1:0]  q_word,         // Word of its value.
     input  wire [63:0] q_data,         // The word, in the same clock.
@@ -40,17 +40,12 @@ module red_emit (
     input  wire [9:0]  q_seqno,        // Sequence number.
     input  wire [19:0] q_count,        // Contributions.
     input  wire [5:0]  q_op,           // Operation.
-    output wire [2:0]  b_slot,         // Place in the buffers of the frame that is sent.
+    output wire [1:0]  b_slot,         // Place in the buffer of the frame that is sent.
     output wire [3:0]  b_word,         // Number of its word.
-    output wire [2:0]  x_slot,         // The same, for the second buffer.
-    output wire [3:0]  x_word,         // The same.
     output wire        b_take,         // The word is taken.
     input  wire        b_late,         // From the next clock on the word taken last is b_written, otherwise b_taken.
     input  wire [63:0] b_taken,        // The word.
     input  wire [63:0] b_written,      // The word.
-    input  wire        x_late,         // Of the second buffer.
-    input  wire [63:0] x_taken,        // The same.
-    input  wire [63:0] x_written,      // The same.
     input  wire [15:0] b_key,          // Key of the frame.
 
     // m: Frames to send.
@@ -89,9 +84,6 @@ module red_emit (
     reg         passing_reg;
     reg  [2:0]  index_reg;
     reg  [3:0]  word_reg;
-    // Copies of index and word for the second buffer; reset, or synthesis would merge them.
-    reg  [2:0]  x_index_reg;
-    reg  [3:0]  x_number_reg;
     // The same, a bit for each number; of these those that are put together here: 0 to 7 of a
     // result, 0 and 4 of a frame that passes.
     reg  [11:0] at_reg;
@@ -127,9 +119,8 @@ module red_emit (
     reg         c_is_value_reg;
     reg         c_result_reg;     // It is of a result; it is the last word.
     reg         c_last_reg;
-    // Buffer of which a passing frame keeps the first and the second half of a word, a bit each.
-    reg  [1:0]  from_low_reg;
-    reg  [1:0]  from_high_reg;
+    reg         keeps_low_reg;    // A passing frame keeps the first half of the word, the second half.
+    reg         keeps_high_reg;
     reg         p_valid_q_reg;    // The word behind the one that leaves.
     reg  [63:0] p_word_reg;
     reg         p_last_reg;
@@ -154,7 +145,6 @@ module red_emit (
     wire [31:0] to;            // That of a result, one clock earlier.
     wire [4:0]  r_place;
     wire [63:0] c_value;
-    wire [1:0]  from;
     wire [7:0]  shown_m;       // Weight that is shown.
     // What else there is in a word, most significant byte first, or zero: destination of word 0,
     // checksum, value. All of the word.
@@ -162,12 +152,9 @@ module red_emit (
     wire [63:0] sum;
     wire [63:0] value;
     wire [63:0] composed;
-    wire [31:0] kept_low;      // The word of each buffer; halves of it that are kept, or zero.
+    wire [63:0] b_data;        // The word of the buffer; halves of it that are kept, or zero.
+    wire [31:0] kept_low;
     wire [31:0] kept_high;
-    wire [31:0] x_low;
-    wire [31:0] x_high;
-    wire [63:0] b_data;
-    wire [63:0] x_data;
     reg  [63:0] p_patched;
     wire [63:0] patch_rc;
     wire [63:0] patch_oflow;
@@ -181,7 +168,7 @@ module red_emit (
     wire [63:0] heads_m;       // The chosen one.
 
     // Jobs: descriptor or place 2:0, passing 3. There are never more than descriptors and places
-    // together, 16.
+    // together, 12.
     ram_async #(.W(4), .A(4)) jobs (
         .clk     (clk),
         .rd_addr (job_head_reg),
@@ -223,7 +210,7 @@ module red_emit (
 
     // Combinational logic
     assign job_push = j_valid | p_valid;
-    assign jobs_wr_data = p_valid ? {1'b1, p_slot} : {1'b0, j_index};
+    assign jobs_wr_data = p_valid ? {2'd2, p_slot} : {1'b0, j_index};
     // The job and the word.
     assign is_last = at_reg[11];
     assign step = busy_reg & flows_reg;
@@ -235,10 +222,8 @@ module red_emit (
     assign freed = step & is_last & passing_reg;
     assign q_index = index_reg;
     assign q_word = word_reg[1:0];
-    assign b_slot = index_reg;
+    assign b_slot = index_reg[1:0];
     assign b_word = word_reg;
-    assign x_slot = x_index_reg;
-    assign x_word = x_number_reg;
     assign b_take = flows_words_reg;
     assign r_place = {index_reg, word_reg[1:0]};
     assign c_value = c_late_reg ? w_data : c_data_reg;
@@ -248,18 +233,14 @@ module red_emit (
     assign to = MULTICAST | {11'd0, q_key[2:0], 18'd0} | {16'd0, q_key[15:3], 3'd0};
     assign shown_m = repsum_reg ? c_m_reg : 8'd0;
     assign heads_s_4 = !passing_reg ? ({dfa, 32'd0} | REQUEST) : {dfa, 32'd0};
-    assign from = index_reg[2] ? 2'd2 : 2'd1;
     assign to_group = c_first_reg ? {32'd0, dfa} : 64'd0;
     assign sum = c_third_reg ? {16'd0, checksum_reg, 32'd0} : 64'd0;
     assign value = c_is_value_reg ? c_value : 64'd0;
     assign composed = c_head_reg | to_group | sum | value;
     // A word of a passing frame: what the input replaced is left out, words 0 and 4 are composed.
     assign b_data = b_late ? b_written : b_taken;
-    assign x_data = x_late ? x_written : x_taken;
-    assign kept_low = from_low_reg[0] ? b_data[31:0] : 32'd0;
-    assign kept_high = from_high_reg[0] ? b_data[63:32] : 32'd0;
-    assign x_low = from_low_reg[1] ? x_data[31:0] : 32'd0;
-    assign x_high = from_high_reg[1] ? x_data[63:32] : 32'd0;
+    assign kept_low = keeps_low_reg ? b_data[31:0] : 32'd0;
+    assign kept_high = keeps_high_reg ? b_data[63:32] : 32'd0;
     assign patch_rc = {40'd0, q_rc[0], 12'd0, q_rc[3:1], 8'd0};
     assign patch_oflow = p_repsum_reg ? {59'd0, q_oflow, 3'd0} : 64'd0;
 
@@ -298,8 +279,6 @@ module red_emit (
         passing_reg = 1'b0;
         index_reg = 3'd0;
         word_reg = 4'd0;
-        x_index_reg = 3'd0;
-        x_number_reg = 4'd0;
         at_reg = 12'd0;
         head_at_reg = 8'd0;
         flows_reg = 1'b0;
@@ -329,8 +308,8 @@ module red_emit (
         c_is_value_reg = 1'b0;
         c_result_reg = 1'b0;
         c_last_reg = 1'b0;
-        from_low_reg = 2'd0;
-        from_high_reg = 2'd0;
+        keeps_low_reg = 1'b0;
+        keeps_high_reg = 1'b0;
         p_valid_q_reg = 1'b0;
         p_word_reg = 64'd0;
         p_last_reg = 1'b0;
@@ -353,7 +332,6 @@ module red_emit (
             if (passing_reg) begin
                 head_at_reg <= {at_reg[6:0], 1'b0} & 8'd17;
             end
-            x_number_reg <= x_number_reg + 4'd1;
         end
         if (take) begin
             busy_reg <= job_some_reg;
@@ -362,8 +340,6 @@ module red_emit (
             word_reg <= 4'd0;
             at_reg <= 12'd1;
             head_at_reg <= 8'd1;
-            x_index_reg <= jobs_rd_data[2:0];
-            x_number_reg <= 4'd0;
             if (job_some_reg) begin
                 job_head_reg <= job_after;
                 job_some_reg <= job_after != job_tail_reg;
@@ -421,14 +397,8 @@ module red_emit (
         end
 
         if (flows_reg) begin
-            from_low_reg <= 2'd0;
-            from_high_reg <= 2'd0;
-            if (passing_reg & !at_reg[0]) begin
-                from_high_reg <= from;
-                if (!at_reg[4] & !at_reg[6]) begin
-                    from_low_reg <= from;
-                end
-            end
+            keeps_high_reg <= passing_reg & !at_reg[0];
+            keeps_low_reg <= passing_reg & !at_reg[0] & !at_reg[4] & !at_reg[6];
         end
 
         // The word behind the one that leaves. Its result code is put in at the last moment.
@@ -440,7 +410,7 @@ module red_emit (
         end
 
         if (flows_words_reg) begin
-            p_word_reg <= swap_m | {32'd0, kept_low | x_low} | {kept_high | x_high, 32'd0};
+            p_word_reg <= swap_m | {32'd0, kept_low} | {kept_high, 32'd0};
         end else if (p_stale_reg) begin
             p_word_reg <= late_m;
         end
@@ -465,8 +435,6 @@ module red_emit (
             job_tail_reg <= 4'd0;
             job_some_reg <= 1'b0;
             busy_reg <= 1'b0;
-            x_index_reg <= 3'd0;
-            x_number_reg <= 4'd0;
             at_reg <= 12'd0;
             head_at_reg <= 8'd0;
             flows_reg <= 1'b1;

@@ -3,14 +3,14 @@
 // Reduction engine of a switch port, 8 descriptors: combines the reduction frames that leave by the
 // port towards the parent of their tree, and sends results, partial results and frames that pass.
 // Takes a frame of 11 words every 11 clocks, one word a clock, never stalled; combines all of them,
-// also of the same tree. Beside them, at p_*, it takes as many that pass without a look. Words come
-// as the input stored them (see switch_rx): 6, 7 (reduction header), 8 to 11 (data), 1 to 5.
+// also of the same tree. Words come as the input stored them (see switch_rx): 6, 7 (reduction
+// header), 8 to 11 (data), 1 to 5.
 // Contributions that wait beside one, and go with it, are taken together (red_together): they come
 // at o_*, one a clock, and all of them make one pass, whose clocks count as those of a frame: it
 // begins 18 clocks after the first word of the first for 3 or 4 of them, 31 to 33 for 5 to 8, 46 to
 // 52 for 9 to 16; 11 more if the descriptor has some already. The engine has no room until then.
 // Latency: 10 clocks from the first word of the last contribution to the first word of the result,
-// and from the first word of a frame that passes upwards to the first that it sends; 8 from p_*.
+// and from the first word of a frame that passes upwards to the first that it sends.
 // While the output stalls, results keep their descriptor and frames that pass their place in the
 // buffer, until their last word is safe; meanwhile all other descriptors change as ever, frames
 // come in, and room falls when places run short.
@@ -47,10 +47,6 @@ module red_engine_t8 (
     input  wire [63:0] o_data,           // Its word 8, first byte in bits 7:0.
     input  wire [2:0]  o_rc,             // Its result code.
     input  wire        o_last,           // It is the last one.
-    input  wire        p_valid,          // A word of a frame that passes without a look; as s_*.
-    input  wire [63:0] p_data,           // The word.
-    input  wire        p_first,          // It is the frame's first.
-    output wire        p_room,           // One may begin within the next 4 clocks, whatever has begun before.
 
     // m: Frames to send.
     output wire        m_valid,          // A word is offered.
@@ -93,20 +89,8 @@ module red_engine_t8 (
     input  wire [23:0] cfg_timeout_3     // Timeout from threshold 3 on, ticks.
 );
 
-    // Registers
-    // A frame that passes without a look has begun so many clocks ago; it is to be sent, and waits
-    // for another job.
-    reg  p_1_reg;
-    reg  p_2_reg;
-    reg  p_3_reg;
-    reg  p_waits_reg;
-
     // Signals
     wire        begins;                // A frame begins.
-    wire        p_wants;
-    wire        p_push;
-    wire        job;                   // A job beside those of frames that pass without a look.
-    wire        of_passing;            // The frame that is sent passes without a look.
     // Clock 1: descriptor of the frame, meaningless if it has none; the same, one-hot, zero if it
     // has none.
     wire [2:0]  matcher_m_soon;
@@ -141,16 +125,11 @@ module red_engine_t8 (
     wire [3:0]  values_q_rc;           // Result code of the descriptor.
     wire [1:0]  values_q_oflow;        // Most significant word that overflowed (REPSUM).
     wire [7:0]  values_q_m;            // Weight of the top word (REPSUM).
-    wire        emit_p_valid;          // Send a frame unchanged; never together with j_valid.
-    wire [2:0]  emit_p_slot;           // Its place in one of two buffers, which bit 2 names.
     wire [2:0]  emit_q_index;          // Descriptor whose result is sent.
     wire [1:0]  emit_q_word;           // Word of its value.
-    wire [2:0]  emit_b_slot;           // Place in the buffers of the frame that is sent.
+    wire [1:0]  emit_b_slot;           // Place in the buffer of the frame that is sent.
     wire [3:0]  emit_b_word;           // Number of its word.
-    wire [2:0]  emit_x_slot;           // The same, for the second buffer.
-    wire [3:0]  emit_x_word;           // The same.
     wire        emit_b_take;           // The word is taken.
-    wire [15:0] emit_b_key;            // Key of the frame.
     wire        emit_done_valid;       // A result has been sent: its descriptor is free.
     wire [2:0]  emit_done_index;       // The descriptor.
     wire        emit_freed;            // A passing frame has been sent: its place is free.
@@ -184,13 +163,6 @@ module red_engine_t8 (
     wire [63:0] kept_b_taken;          // The word taken last.
     wire [63:0] kept_b_written;        // The word that was written in the clock before.
     wire [15:0] kept_b_key;            // Key of the frame: tree 15:3, reduction id 2:0.
-    wire        kept_freed;            // The frame has been sent: its place is free.
-    wire [1:0]  passing_slot;          // Its place.
-    wire        passing_b_late;        // From the next clock on: the word taken last is b_written, otherwise b_taken.
-    wire [63:0] passing_b_taken;       // The word taken last.
-    wire [63:0] passing_b_written;     // The word that was written in the clock before.
-    wire [15:0] passing_b_key;         // Key of the frame: tree 15:3, reduction id 2:0.
-    wire        passing_freed;         // The frame has been sent: its place is free.
 
     red_match_d8 matcher (
         .clk             (clk),
@@ -297,8 +269,8 @@ module red_engine_t8 (
         .rst           (rst),
         .j_valid       (matcher_j_valid),
         .j_index       (matcher_j_index),
-        .p_valid       (emit_p_valid),
-        .p_slot        (emit_p_slot),
+        .p_valid       (matcher_c_pass),
+        .p_slot        (kept_slot),
         .q_index       (emit_q_index),
         .q_word        (emit_q_word),
         .q_data        (values_q_data),
@@ -314,16 +286,11 @@ module red_engine_t8 (
         .q_op          (matcher_q_op),
         .b_slot        (emit_b_slot),
         .b_word        (emit_b_word),
-        .x_slot        (emit_x_slot),
-        .x_word        (emit_x_word),
         .b_take        (emit_b_take),
         .b_late        (kept_b_late),
         .b_taken       (kept_b_taken),
         .b_written     (kept_b_written),
-        .x_late        (passing_b_late),
-        .x_taken       (passing_b_taken),
-        .x_written     (passing_b_written),
-        .b_key         (emit_b_key),
+        .b_key         (kept_b_key),
         .m_valid       (m_valid),
         .m_ready       (m_ready),
         .m_data        (m_data),
@@ -369,7 +336,7 @@ module red_engine_t8 (
         .counted    (together_counted)
     );
 
-    // Frames that may pass, frames that do.
+    // Frames that may pass.
     red_buffer kept (
         .clk       (clk),
         .rst       (rst),
@@ -380,78 +347,22 @@ module red_engine_t8 (
         .push      (matcher_c_pass),
         .slot      (kept_slot),
         .room      (kept_room),
-        .b_slot    (emit_b_slot[1:0]),
+        // The word that is sent.
+        .b_slot    (emit_b_slot),
         .b_word    (emit_b_word),
         .b_take    (emit_b_take),
         .b_late    (kept_b_late),
         .b_taken   (kept_b_taken),
         .b_written (kept_b_written),
         .b_key     (kept_b_key),
-        .freed     (kept_freed)
-    );
-
-    red_buffer passing (
-        .clk       (clk),
-        .rst       (rst),
-        .s_valid   (p_valid),
-        .s_data    (p_data),
-        .s_first   (p_first),
-        .push      (p_push),
-        .slot      (passing_slot),
-        .room      (p_room),
-        .b_slot    (emit_x_slot[1:0]),
-        .b_word    (emit_x_word),
-        .b_take    (emit_b_take),
-        .b_late    (passing_b_late),
-        .b_taken   (passing_b_taken),
-        .b_written (passing_b_written),
-        .b_key     (passing_b_key),
-        .freed     (passing_freed)
+        .freed     (emit_freed)
     );
 
     // Combinational logic
     assign begins = s_valid & s_first;
     assign room = matcher_room & kept_room & !together_busy;
-    // What passes without a look is sent while it still comes in, from clock 3 on, so that a word
-    // is wanted when it is written at the earliest. Other jobs, of which none follows another at
-    // once, go before it: they are sent first in any case.
-    assign job = matcher_j_valid | matcher_c_pass;
-    assign p_wants = p_3_reg | p_waits_reg;
-    assign p_push = p_wants & !job;
-    // The word that is sent.
-    assign of_passing = emit_b_slot[2];
-    assign kept_freed = emit_freed & !of_passing;
-    assign passing_freed = emit_freed & of_passing;
-    assign emit_b_key = of_passing ? passing_b_key : kept_b_key;
     // Contributions that wait together.
     assign take = matcher_take;
-    assign emit_p_valid = matcher_c_pass | p_push;
-    assign emit_p_slot = p_push ? {1'b1, passing_slot} : {1'b0, kept_slot};
-
-    // Clocked logic
-    initial begin
-        p_1_reg = 1'b0;
-        p_2_reg = 1'b0;
-        p_3_reg = 1'b0;
-        p_waits_reg = 1'b0;
-    end
-
-    always @(posedge clk) begin
-        p_1_reg <= p_valid & p_first;
-        p_2_reg <= p_1_reg;
-        p_3_reg <= p_2_reg;
-        p_waits_reg <= p_wants & job;
-
-        if (rst) begin
-            p_1_reg <= 1'b0;
-            p_2_reg <= 1'b0;
-            p_3_reg <= 1'b0;
-            p_waits_reg <= 1'b0;
-        end
-    end
-
-    // Read by nothing; named here so that linters know it is meant
-    wire _unused = &{1'b0, emit_x_slot[2]};
 
 endmodule
 

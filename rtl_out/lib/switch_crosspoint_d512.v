@@ -8,7 +8,12 @@
 // was kept up to four clocks before, and that reduction frames store words 1 to 5 behind the
 // others.
 // Frames that are kept have 8 words or more; entries are used up 8 clocks apart or more.
-// A word is written one clock after w_valid: it is not read before several more have come.
+// A word is written four or five clocks after w_valid, since only then it is known how the frame is
+// stored (see switch_rx):
+// with w_early in clock 3 or with w_late in clock 4, its place then, its value one clock later. It
+// is not read before, since it waits for the frame's last word, behind which entry_valid rises 1
+// clock later. The first one is read 1 clock before that at the earliest, and written 1 clock
+// before that at the latest: it is the seventh of 12 then, one with w_late the first of 8 or more.
 // Latency: 1 clock from w_end to entry_valid; entry follows one clock later. rd_data is the word
 // at the head from 2 clocks after entry_valid rose on; rd_go moves on to the next word, in each
 // clock if need be.
@@ -36,10 +41,12 @@ module switch_crosspoint_d512 (
     input  wire        rst,            // Synchronous reset: empties the queue.
 
     input  wire [8:0]  w_beat,         // Number, in its frame, of the word that comes in two clocks, if one does.
-    input  wire        w_valid,        // A word of a frame.
-    input  wire [8:0]  w_offset,       // Its place in the stored frame.
+    input  wire        w_valid,        // A word of a frame; its value follows.
+    input  wire        w_early,        // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    input  wire        w_late,         // The latter.
+    input  wire [8:0]  w_offset,       // With either of them: its place in the stored frame.
     input  wire [63:0] w_data,         // The word, one clock later.
-    input  wire        w_end,          // It is the frame's last.
+    input  wire        w_end,          // The word of w_valid is the frame's last.
     input  wire        w_take,         // Keep the frame; only with w_end.
     // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
     // w_end.
@@ -70,8 +77,13 @@ module switch_crosspoint_d512 (
     reg         some_reg;        // There is an entry; there was only one in the clock before; there is room for one.
     reg         only_reg;
     reg         room_reg;
-    reg         kept_reg;        // A frame has been kept.
-    reg  [8:0]  base_reg;        // Address of the first word of the frame that comes in.
+    reg         kept_reg;        // A frame has been kept; the same, 1 to 3 clocks later.
+    reg         kept_1_reg;
+    reg         kept_2_reg;
+    reg         kept_3_reg;
+    // Address of the first word of the frame that comes in, of the one whose words are stored.
+    reg  [8:0]  base_reg;
+    reg  [8:0]  base_late_reg;
     reg  [8:0]  head_reg;        // Address of the head.
     reg  [8:0]  used_reg;        // Words of whole frames: from the head on to base.
     reg         long_reg;        // They are more than the limit.
@@ -81,6 +93,10 @@ module switch_crosspoint_d512 (
     reg         lost_reg;        // A frame has been dropped.
     reg         fits_reg;        // The word fits.
     reg         whole_reg;       // The same, and all before it, and there is room for the entry.
+    reg         came_1_reg;      // A word that fits has come 1 to 4 clocks ago.
+    reg         came_2_reg;
+    reg         came_3_reg;
+    reg         came_4_reg;
     reg         store_reg;       // It is written now; its address.
     reg  [8:0]  place_reg;
     // Address that is read: two words behind the head, or where the next frame will begin; the one
@@ -174,7 +190,11 @@ module switch_crosspoint_d512 (
         only_reg = 1'b0;
         room_reg = 1'b0;
         kept_reg = 1'b0;
+        kept_1_reg = 1'b0;
+        kept_2_reg = 1'b0;
+        kept_3_reg = 1'b0;
         base_reg = 9'd0;
+        base_late_reg = 9'd0;
         head_reg = 9'd0;
         used_reg = 9'd0;
         long_reg = 1'b0;
@@ -184,6 +204,10 @@ module switch_crosspoint_d512 (
         lost_reg = 1'b0;
         fits_reg = 1'b0;
         whole_reg = 1'b0;
+        came_1_reg = 1'b0;
+        came_2_reg = 1'b0;
+        came_3_reg = 1'b0;
+        came_4_reg = 1'b0;
         store_reg = 1'b0;
         place_reg = 9'd0;
         ahead_reg = 9'd0;
@@ -198,14 +222,29 @@ module switch_crosspoint_d512 (
     always @(posedge clk) begin
         fit_reg <= w_beat < space_reg;
         fits_reg <= fit_reg;
-        store_reg <= w_valid & fits_reg;
-        place_reg <= base_reg + w_offset;
+        came_1_reg <= w_valid & fits_reg;
+        came_2_reg <= came_1_reg;
+        came_3_reg <= came_2_reg;
+        came_4_reg <= came_3_reg;
+        store_reg <= (w_early & came_3_reg) | (w_late & came_4_reg);
+        place_reg <= base_late_reg + w_offset;
         lost_reg <= w_take & !keep;
         over_reg <= cut;
         whole_reg <= fit_reg & !cut & room_reg;
 
         if (keep) begin
             base_reg <= base_next;
+        end
+
+        // Frames end 8 clocks apart or more, so the base stands when the last word of the frame
+        // before has been stored.
+        kept_1_reg <= kept_reg;
+
+        kept_2_reg <= kept_1_reg;
+        kept_3_reg <= kept_2_reg;
+
+        if (kept_3_reg) begin
+            base_late_reg <= base_reg;
         end
 
         used_reg <= base_reg - head_reg;
@@ -264,12 +303,20 @@ module switch_crosspoint_d512 (
             next_reg <= 5'd0;
             some_reg <= 1'b0;
             kept_reg <= 1'b0;
+            kept_1_reg <= 1'b0;
+            kept_2_reg <= 1'b0;
+            kept_3_reg <= 1'b0;
             base_reg <= 9'd0;
+            base_late_reg <= 9'd0;
             head_reg <= 9'd0;
             used_reg <= 9'd0;
             space_reg <= 9'd0;
             over_reg <= 1'b0;
             lost_reg <= 1'b0;
+            came_1_reg <= 1'b0;
+            came_2_reg <= 1'b0;
+            came_3_reg <= 1'b0;
+            came_4_reg <= 1'b0;
             store_reg <= 1'b0;
             ahead_reg <= 9'd0;
             ahead_1_reg <= 9'd1;

@@ -2,8 +2,9 @@
 //
 // Reducing switch of N ports, 64 bits each: the switch core and an engine of 8 descriptors at each
 // output.
-// Latency, from the edge that takes a frame's last word: 8 clocks to the first word of a plain
-// frame, 16 to that of a reduction frame that passes or of the result which it completes.
+// Latency, from the edge that takes a frame's last word: 8 clocks to the first word of a frame that
+// no engine looks at, plain ones and reduction frames down a tree; 16 to that of a contribution
+// that passes the engine or of the result which it completes.
 //
 // Sizes: n = 4, q = 512, u = 64, t = 64.
 //
@@ -250,18 +251,6 @@ module red_switch_n4_q512_u64_t64 (
     wire [63:0] core_eng_op_data_3;   // Its word 8.
     wire [2:0]  core_eng_op_rc_3;     // Its result code.
     wire        core_eng_op_last_3;   // It is the last one.
-    wire        core_pass_valid_0;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_0;     // The word.
-    wire        core_pass_first_0;    // It is the frame's first.
-    wire        core_pass_valid_1;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_1;     // The word.
-    wire        core_pass_first_1;    // It is the frame's first.
-    wire        core_pass_valid_2;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_2;     // The word.
-    wire        core_pass_first_2;    // It is the frame's first.
-    wire        core_pass_valid_3;    // A word of one, in the same order.
-    wire [63:0] core_pass_data_3;     // The word.
-    wire        core_pass_first_3;    // It is the frame's first.
     wire        core_red_ready_0;     // It is taken.
     wire        core_red_ready_1;     // It is taken.
     wire        core_red_ready_2;     // It is taken.
@@ -269,7 +258,6 @@ module red_switch_n4_q512_u64_t64 (
     wire        engines_0_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_0_take;
-    wire        engines_0_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_0_m_valid;    // A word is offered.
     wire [63:0] engines_0_m_data;     // The word.
     wire        engines_0_m_last;     // It is the last word of its frame.
@@ -283,7 +271,6 @@ module red_switch_n4_q512_u64_t64 (
     wire        engines_1_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_1_take;
-    wire        engines_1_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_1_m_valid;    // A word is offered.
     wire [63:0] engines_1_m_data;     // The word.
     wire        engines_1_m_last;     // It is the last word of its frame.
@@ -297,7 +284,6 @@ module red_switch_n4_q512_u64_t64 (
     wire        engines_2_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_2_take;
-    wire        engines_2_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_2_m_valid;    // A word is offered.
     wire [63:0] engines_2_m_data;     // The word.
     wire        engines_2_m_last;     // It is the last word of its frame.
@@ -311,7 +297,6 @@ module red_switch_n4_q512_u64_t64 (
     wire        engines_3_room;       // A frame may begin within the next 4 clocks, whatever has begun before.
     // In clock 5: all of them are combined. The others follow at o_*, their first one in clock 7.
     wire        engines_3_take;
-    wire        engines_3_p_room;     // One may begin within the next 4 clocks, whatever has begun before.
     wire        engines_3_m_valid;    // A word is offered.
     wire [63:0] engines_3_m_data;     // The word.
     wire        engines_3_m_last;     // It is the last word of its frame.
@@ -420,22 +405,6 @@ module red_switch_n4_q512_u64_t64 (
         .eng_op_data_3      (core_eng_op_data_3),
         .eng_op_rc_3        (core_eng_op_rc_3),
         .eng_op_last_3      (core_eng_op_last_3),
-        .pass_room_0        (engines_0_p_room),
-        .pass_valid_0       (core_pass_valid_0),
-        .pass_data_0        (core_pass_data_0),
-        .pass_first_0       (core_pass_first_0),
-        .pass_room_1        (engines_1_p_room),
-        .pass_valid_1       (core_pass_valid_1),
-        .pass_data_1        (core_pass_data_1),
-        .pass_first_1       (core_pass_first_1),
-        .pass_room_2        (engines_2_p_room),
-        .pass_valid_2       (core_pass_valid_2),
-        .pass_data_2        (core_pass_data_2),
-        .pass_first_2       (core_pass_first_2),
-        .pass_room_3        (engines_3_p_room),
-        .pass_valid_3       (core_pass_valid_3),
-        .pass_data_3        (core_pass_data_3),
-        .pass_first_3       (core_pass_first_3),
         .red_valid_0        (engines_0_m_valid),
         .red_ready_0        (core_red_ready_0),
         .red_data_0         (engines_0_m_data),
@@ -497,10 +466,6 @@ module red_switch_n4_q512_u64_t64 (
         .o_data          (core_eng_op_data_0),
         .o_rc            (core_eng_op_rc_0),
         .o_last          (core_eng_op_last_0),
-        .p_valid         (core_pass_valid_0),
-        .p_data          (core_pass_data_0),
-        .p_first         (core_pass_first_0),
-        .p_room          (engines_0_p_room),
         .m_valid         (engines_0_m_valid),
         .m_ready         (core_red_ready_0),
         .m_data          (engines_0_m_data),
@@ -537,10 +502,6 @@ module red_switch_n4_q512_u64_t64 (
         .o_data          (core_eng_op_data_1),
         .o_rc            (core_eng_op_rc_1),
         .o_last          (core_eng_op_last_1),
-        .p_valid         (core_pass_valid_1),
-        .p_data          (core_pass_data_1),
-        .p_first         (core_pass_first_1),
-        .p_room          (engines_1_p_room),
         .m_valid         (engines_1_m_valid),
         .m_ready         (core_red_ready_1),
         .m_data          (engines_1_m_data),
@@ -577,10 +538,6 @@ module red_switch_n4_q512_u64_t64 (
         .o_data          (core_eng_op_data_2),
         .o_rc            (core_eng_op_rc_2),
         .o_last          (core_eng_op_last_2),
-        .p_valid         (core_pass_valid_2),
-        .p_data          (core_pass_data_2),
-        .p_first         (core_pass_first_2),
-        .p_room          (engines_2_p_room),
         .m_valid         (engines_2_m_valid),
         .m_ready         (core_red_ready_2),
         .m_data          (engines_2_m_data),
@@ -617,10 +574,6 @@ module red_switch_n4_q512_u64_t64 (
         .o_data          (core_eng_op_data_3),
         .o_rc            (core_eng_op_rc_3),
         .o_last          (core_eng_op_last_3),
-        .p_valid         (core_pass_valid_3),
-        .p_data          (core_pass_data_3),
-        .p_first         (core_pass_first_3),
-        .p_room          (engines_3_p_room),
         .m_valid         (engines_3_m_valid),
         .m_ready         (core_red_ready_3),
         .m_data          (engines_3_m_data),

@@ -4,7 +4,7 @@
 // shared memory.
 // One word a clock and port; no frame waits for one to another output.
 // Latency: 8 clocks from the edge that takes a frame's last word to its first word at m_axis_tx, 5
-// to eng_* and pass_*.
+// to eng_*.
 // A table write takes effect in the tables of all ports in one clock: a frame sees the old or the
 // new entry.
 //
@@ -156,26 +156,6 @@ module switch_core_n4_d512_u64_t64 (
     output wire [63:0] eng_op_data_3,       // Its word 8.
     output wire [2:0]  eng_op_rc_3,         // Its result code.
     output wire        eng_op_last_3,       // It is the last one.
-
-    input  wire        pass_room_0,         // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_0,        // A word of one, in the same order.
-    output wire [63:0] pass_data_0,         // The word.
-    output wire        pass_first_0,        // It is the frame's first.
-
-    input  wire        pass_room_1,         // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_1,        // A word of one, in the same order.
-    output wire [63:0] pass_data_1,         // The word.
-    output wire        pass_first_1,        // It is the frame's first.
-
-    input  wire        pass_room_2,         // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_2,        // A word of one, in the same order.
-    output wire [63:0] pass_data_2,         // The word.
-    output wire        pass_first_2,        // It is the frame's first.
-
-    input  wire        pass_room_3,         // There is room for a whole reduction frame that passes without a look.
-    output wire        pass_valid_3,        // A word of one, in the same order.
-    output wire [63:0] pass_data_3,         // The word.
-    output wire        pass_first_3,        // It is the frame's first.
 
     // red, port 0: Frames of the engine of each port.
     input  wire        red_valid_0,         // A word is offered.
@@ -623,7 +603,6 @@ module switch_core_n4_d512_u64_t64 (
         .q_go_3           (outs_0_q_go_3),
         .q_data_3         (rows_3_q_data_0),
         .q_long_3         (rows_3_q_long_0),
-        .own              (4'd1),
         .eng_room         (eng_room_0),
         .eng_valid        (eng_valid_0),
         .eng_data         (eng_data_0),
@@ -635,10 +614,6 @@ module switch_core_n4_d512_u64_t64 (
         .eng_op_data      (eng_op_data_0),
         .eng_op_rc        (eng_op_rc_0),
         .eng_op_last      (eng_op_last_0),
-        .pass_room        (pass_room_0),
-        .pass_valid       (pass_valid_0),
-        .pass_data        (pass_data_0),
-        .pass_first       (pass_first_0),
         .red_valid        (red_valid_0),
         .red_ready        (red_ready_0),
         .red_data         (red_data_0),
@@ -683,7 +658,6 @@ module switch_core_n4_d512_u64_t64 (
         .q_go_3           (outs_1_q_go_3),
         .q_data_3         (rows_3_q_data_1),
         .q_long_3         (rows_3_q_long_1),
-        .own              (4'd2),
         .eng_room         (eng_room_1),
         .eng_valid        (eng_valid_1),
         .eng_data         (eng_data_1),
@@ -695,10 +669,6 @@ module switch_core_n4_d512_u64_t64 (
         .eng_op_data      (eng_op_data_1),
         .eng_op_rc        (eng_op_rc_1),
         .eng_op_last      (eng_op_last_1),
-        .pass_room        (pass_room_1),
-        .pass_valid       (pass_valid_1),
-        .pass_data        (pass_data_1),
-        .pass_first       (pass_first_1),
         .red_valid        (red_valid_1),
         .red_ready        (red_ready_1),
         .red_data         (red_data_1),
@@ -743,7 +713,6 @@ module switch_core_n4_d512_u64_t64 (
         .q_go_3           (outs_2_q_go_3),
         .q_data_3         (rows_3_q_data_2),
         .q_long_3         (rows_3_q_long_2),
-        .own              (4'd4),
         .eng_room         (eng_room_2),
         .eng_valid        (eng_valid_2),
         .eng_data         (eng_data_2),
@@ -755,10 +724,6 @@ module switch_core_n4_d512_u64_t64 (
         .eng_op_data      (eng_op_data_2),
         .eng_op_rc        (eng_op_rc_2),
         .eng_op_last      (eng_op_last_2),
-        .pass_room        (pass_room_2),
-        .pass_valid       (pass_valid_2),
-        .pass_data        (pass_data_2),
-        .pass_first       (pass_first_2),
         .red_valid        (red_valid_2),
         .red_ready        (red_ready_2),
         .red_data         (red_data_2),
@@ -803,7 +768,6 @@ module switch_core_n4_d512_u64_t64 (
         .q_go_3           (outs_3_q_go_3),
         .q_data_3         (rows_3_q_data_3),
         .q_long_3         (rows_3_q_long_3),
-        .own              (4'd8),
         .eng_room         (eng_room_3),
         .eng_valid        (eng_valid_3),
         .eng_data         (eng_data_3),
@@ -815,10 +779,6 @@ module switch_core_n4_d512_u64_t64 (
         .eng_op_data      (eng_op_data_3),
         .eng_op_rc        (eng_op_rc_3),
         .eng_op_last      (eng_op_last_3),
-        .pass_room        (pass_room_3),
-        .pass_valid       (pass_valid_3),
-        .pass_data        (pass_data_3),
-        .pass_first       (pass_first_3),
         .red_valid        (red_valid_3),
         .red_ready        (red_ready_3),
         .red_data         (red_data_3),

@@ -80,23 +80,58 @@ module switch_row_n4_d512_u64_t64 (
 );
 
     // Signals
-    wire [8:0]  rx_m_beat;         // Number of the word that m_* carries in two clocks, if it does.
-    wire        rx_m_valid;        // A word for the queues.
-    wire [8:0]  rx_m_offset;       // Its place in the stored frame.
-    wire [63:0] rx_m_data;         // The word, one clock later.
-    wire        rx_m_end;          // It is the frame's last.
-    wire [3:0]  rx_m_take;         // Ports whose queue keeps the frame; only with m_end.
-    // Words, kind, bytes in the last word less one, what a mark subtracts from the IPv4 checksum, 0
-    // if a plain frame cannot be marked; with m_end. Of reduction frames the latter is 1 for brief
-    // contributions: kind 1, neither arm nor opcode, data words 1 to 3 zero, a result code below 8,
-    // not REPSUM; 0 for all others. Kind: 0 plain, 1 up through the engine, 2 up without it, by the
-    // port that it came by (CL-6), 3 other reduction frames: in the port's own queue for the engine
-    // alone, in others they pass.
+    wire [8:0]  rx_m_beat;          // Number of the word that m_* carries in two clocks, if it does.
+    wire        rx_m_valid;         // A word for the queues.
+    wire        rx_m_end;           // It is the frame's last.
+    wire [3:0]  rx_m_take;          // Ports whose queue keeps the frame; only with m_end.
+    // For other queues than the port's own: words, kind, bytes in the last word less one, what a
+    // mark subtracts from the IPv4 checksum, 0 if the frame cannot be marked; with m_end. Of what
+    // an engine looks at the latter is 1 for brief contributions: kind 1, neither arm nor opcode,
+    // data words 1 to 3 zero, a result code below 8, not REPSUM; 0 for all others. Kind: 0 to the
+    // MAC as it came, 1 up through the engine, 2 for the engine, on its way down.
     wire [15:0] rx_m_entry;
-    wire        queues_0_dropped;  // A frame was dropped for want of room.
-    wire        queues_1_dropped;  // A frame was dropped for want of room.
-    wire        queues_2_dropped;  // A frame was dropped for want of room.
-    wire        queues_3_dropped;  // A frame was dropped for want of room.
+    wire [15:0] rx_h_entry;         // The same for the port's own queue.
+    // For other queues: the word of m_valid 3 clocks ago is stored, the one of 4 clocks ago.
+    wire        rx_m_early;
+    wire        rx_m_late;          // The latter.
+    wire [8:0]  rx_m_offset;        // With it: its place in the stored frame.
+    wire [63:0] rx_m_data;          // The word, one clock later.
+    wire        rx_h_early;         // The same for the port's own queue.
+    wire        rx_h_late;          // The same.
+    wire [8:0]  rx_h_offset;        // The same.
+    wire [63:0] rx_h_data;          // The same.
+    reg         queues_0_w_early;   // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_0_w_late;    // The latter.
+    reg  [8:0]  queues_0_w_offset;  // With either of them: its place in the stored frame.
+    reg  [63:0] queues_0_w_data;    // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_0_w_entry;
+    wire        queues_0_dropped;   // A frame was dropped for want of room.
+    reg         queues_1_w_early;   // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_1_w_late;    // The latter.
+    reg  [8:0]  queues_1_w_offset;  // With either of them: its place in the stored frame.
+    reg  [63:0] queues_1_w_data;    // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_1_w_entry;
+    wire        queues_1_dropped;   // A frame was dropped for want of room.
+    reg         queues_2_w_early;   // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_2_w_late;    // The latter.
+    reg  [8:0]  queues_2_w_offset;  // With either of them: its place in the stored frame.
+    reg  [63:0] queues_2_w_data;    // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_2_w_entry;
+    wire        queues_2_dropped;   // A frame was dropped for want of room.
+    reg         queues_3_w_early;   // The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+    reg         queues_3_w_late;    // The latter.
+    reg  [8:0]  queues_3_w_offset;  // With either of them: its place in the stored frame.
+    reg  [63:0] queues_3_w_data;    // The word, one clock later.
+    // What to remember of the frame: words in the lowest bits, above them two bits, its kind; with
+    // w_end.
+    reg  [15:0] queues_3_w_entry;
+    wire        queues_3_dropped;   // A frame was dropped for want of room.
 
     switch_rx_n4_u64_t64 rx (
         .clk              (clk),
@@ -116,11 +151,18 @@ module switch_row_n4_d512_u64_t64 (
         .own              (own),
         .m_beat           (rx_m_beat),
         .m_valid          (rx_m_valid),
-        .m_offset         (rx_m_offset),
-        .m_data           (rx_m_data),
         .m_end            (rx_m_end),
         .m_take           (rx_m_take),
         .m_entry          (rx_m_entry),
+        .h_entry          (rx_h_entry),
+        .m_early          (rx_m_early),
+        .m_late           (rx_m_late),
+        .m_offset         (rx_m_offset),
+        .m_data           (rx_m_data),
+        .h_early          (rx_h_early),
+        .h_late           (rx_h_late),
+        .h_offset         (rx_h_offset),
+        .h_data           (rx_h_data),
         .ev_valid         (ev_valid),
         .ev_reason        (ev_reason),
         .ev_off           (ev_off),
@@ -135,11 +177,13 @@ module switch_row_n4_d512_u64_t64 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_0_w_early),
+        .w_late        (queues_0_w_late),
+        .w_offset      (queues_0_w_offset),
+        .w_data        (queues_0_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[0]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_0_w_entry),
         .entry_valid   (q_valid_0),
         .entry         (q_entry_0),
         .entry_kind    (q_kind_0),
@@ -156,11 +200,13 @@ module switch_row_n4_d512_u64_t64 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_1_w_early),
+        .w_late        (queues_1_w_late),
+        .w_offset      (queues_1_w_offset),
+        .w_data        (queues_1_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[1]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_1_w_entry),
         .entry_valid   (q_valid_1),
         .entry         (q_entry_1),
         .entry_kind    (q_kind_1),
@@ -177,11 +223,13 @@ module switch_row_n4_d512_u64_t64 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_2_w_early),
+        .w_late        (queues_2_w_late),
+        .w_offset      (queues_2_w_offset),
+        .w_data        (queues_2_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[2]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_2_w_entry),
         .entry_valid   (q_valid_2),
         .entry         (q_entry_2),
         .entry_kind    (q_kind_2),
@@ -198,11 +246,13 @@ module switch_row_n4_d512_u64_t64 (
         .rst           (rst),
         .w_beat        (rx_m_beat),
         .w_valid       (rx_m_valid),
-        .w_offset      (rx_m_offset),
-        .w_data        (rx_m_data),
+        .w_early       (queues_3_w_early),
+        .w_late        (queues_3_w_late),
+        .w_offset      (queues_3_w_offset),
+        .w_data        (queues_3_w_data),
         .w_end         (rx_m_end),
         .w_take        (rx_m_take[3]),
-        .w_entry       (rx_m_entry),
+        .w_entry       (queues_3_w_entry),
         .entry_valid   (q_valid_3),
         .entry         (q_entry_3),
         .entry_kind    (q_kind_3),
@@ -221,6 +271,67 @@ module switch_row_n4_d512_u64_t64 (
         .s_3 (queues_3_dropped),
         .m   (dropped)
     );
+
+    // Combinational logic
+    always @(*) begin
+        queues_0_w_early = rx_m_early;
+        queues_0_w_late = rx_m_late;
+        queues_0_w_offset = rx_m_offset;
+        queues_0_w_data = rx_m_data;
+        queues_0_w_entry = rx_m_entry;
+        if (own[0]) begin
+            queues_0_w_early = rx_h_early;
+            queues_0_w_late = rx_h_late;
+            queues_0_w_offset = rx_h_offset;
+            queues_0_w_data = rx_h_data;
+            queues_0_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_1_w_early = rx_m_early;
+        queues_1_w_late = rx_m_late;
+        queues_1_w_offset = rx_m_offset;
+        queues_1_w_data = rx_m_data;
+        queues_1_w_entry = rx_m_entry;
+        if (own[1]) begin
+            queues_1_w_early = rx_h_early;
+            queues_1_w_late = rx_h_late;
+            queues_1_w_offset = rx_h_offset;
+            queues_1_w_data = rx_h_data;
+            queues_1_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_2_w_early = rx_m_early;
+        queues_2_w_late = rx_m_late;
+        queues_2_w_offset = rx_m_offset;
+        queues_2_w_data = rx_m_data;
+        queues_2_w_entry = rx_m_entry;
+        if (own[2]) begin
+            queues_2_w_early = rx_h_early;
+            queues_2_w_late = rx_h_late;
+            queues_2_w_offset = rx_h_offset;
+            queues_2_w_data = rx_h_data;
+            queues_2_w_entry = rx_h_entry;
+        end
+    end
+
+    always @(*) begin
+        queues_3_w_early = rx_m_early;
+        queues_3_w_late = rx_m_late;
+        queues_3_w_offset = rx_m_offset;
+        queues_3_w_data = rx_m_data;
+        queues_3_w_entry = rx_m_entry;
+        if (own[3]) begin
+            queues_3_w_early = rx_h_early;
+            queues_3_w_late = rx_h_late;
+            queues_3_w_offset = rx_h_offset;
+            queues_3_w_data = rx_h_data;
+            queues_3_w_entry = rx_h_entry;
+        end
+    end
 
 endmodule
 

@@ -7,7 +7,7 @@ use crate::prelude::*;
 hdl_module! {
     /// Switch of N ports, 64 bits each: a queue for each pair of input and output, whole frames, no shared memory.
     /// One word a clock and port; no frame waits for one to another output.
-    /// Latency: 8 clocks from the edge that takes a frame's last word to its first word at m_axis_tx, 5 to eng_* and pass_*.
+    /// Latency: 8 clocks from the edge that takes a frame's last word to its first word at m_axis_tx, 5 to eng_*.
     /// A table write takes effect in the tables of all ports in one clock: a frame sees the old or the new entry.
     #[module("switch_core_n{N}_d{}_u{}_t{}", 1usize << A, 1usize << TU, 1usize << TM)]
     pub struct SwitchCore<
@@ -56,14 +56,6 @@ hdl_module! {
         pub eng_op_rc: Bank<Signal<Out, Bits<3>>, N>,
         /// It is the last one.
         pub eng_op_last: Bank<Signal<Out, Bit>, N>,
-        /// There is room for a whole reduction frame that passes without a look.
-        pub pass_room: Bank<Signal<In, Bit>, N>,
-        /// A word of one, in the same order.
-        pub pass_valid: Bank<Signal<Out, Bit>, N>,
-        /// The word.
-        pub pass_data: Bank<Signal<Out, Bits<64>>, N>,
-        /// It is the frame's first.
-        pub pass_first: Bank<Signal<Out, Bit>, N>,
         /// Frames of the engine of each port.
         pub red: Bank<FramesIn<64>, N>,
         /// Events of each port: a received frame has ended.
@@ -130,7 +122,6 @@ impl<
             self.ev_off[i].next = self.rows[i].ev_off.val();
             self.ev_full[i].next = self.rows[i].dropped.val();
 
-            self.outs[i].own.next = self.none.val().replace_bit(i, true);
             self.outs[i].eng_room.next = self.eng_room[i].val();
             self.eng_valid[i].next = self.outs[i].eng_valid.val();
             self.eng_data[i].next = self.outs[i].eng_data.val();
@@ -142,10 +133,6 @@ impl<
             self.eng_op_data[i].next = self.outs[i].eng_op_data.val();
             self.eng_op_rc[i].next = self.outs[i].eng_op_rc.val();
             self.eng_op_last[i].next = self.outs[i].eng_op_last.val();
-            self.outs[i].pass_room.next = self.pass_room[i].val();
-            self.pass_valid[i].next = self.outs[i].pass_valid.val();
-            self.pass_data[i].next = self.outs[i].pass_data.val();
-            self.pass_first[i].next = self.outs[i].pass_first.val();
             self.outs[i].red.valid.next = self.red[i].valid.val();
             self.red[i].ready.next = self.outs[i].red.ready.val();
             self.outs[i].red.of.next = self.red[i].of.val();

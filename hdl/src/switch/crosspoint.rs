@@ -12,7 +12,10 @@ hdl_module! {
     /// was kept up to four clocks before, and that reduction frames store words 1 to 5 behind the
     /// others.
     /// Frames that are kept have 8 words or more; entries are used up 8 clocks apart or more.
-    /// A word is written one clock after w_valid: it is not read before several more have come.
+    /// A word is written four or five clocks after w_valid, since only then it is known how the frame is stored (see switch_rx):
+    /// with w_early in clock 3 or with w_late in clock 4, its place then, its value one clock later. It is not read before, since it
+    /// waits for the frame's last word, behind which entry_valid rises 1 clock later. The first one is read 1 clock before that at the
+    /// earliest, and written 1 clock before that at the latest: it is the seventh of 12 then, one with w_late the first of 8 or more.
     /// Latency: 1 clock from w_end to entry_valid; entry follows one clock later. rd_data is the word
     /// at the head from 2 clocks after entry_valid rose on; rd_go moves on to the next word, in each
     /// clock if need be.
@@ -33,13 +36,17 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// Number, in its frame, of the word that comes in two clocks, if one does.
         pub w_beat: Signal<In, Bits<A>>,
-        /// A word of a frame.
+        /// A word of a frame; its value follows.
         pub w_valid: Signal<In, Bit>,
-        /// Its place in the stored frame.
+        /// The word of 3 clocks ago is stored, the one of 4 clocks ago; never both.
+        pub w_early: Signal<In, Bit>,
+        /// The latter.
+        pub w_late: Signal<In, Bit>,
+        /// With either of them: its place in the stored frame.
         pub w_offset: Signal<In, Bits<A>>,
         /// The word, one clock later.
         pub w_data: Signal<In, Bits<64>>,
-        /// It is the frame's last.
+        /// The word of w_valid is the frame's last.
         pub w_end: Signal<In, Bit>,
         /// Keep the frame; only with w_end.
         pub w_take: Signal<In, Bit>,
@@ -81,10 +88,14 @@ hdl_module! {
         #[reset] some: DFF<Bit>,
         only: DFF<Bit>,
         room: DFF<Bit>,
-        /// A frame has been kept.
+        /// A frame has been kept; the same, 1 to 3 clocks later.
         #[reset] kept: DFF<Bit>,
-        /// Address of the first word of the frame that comes in.
+        #[reset] kept_1: DFF<Bit>,
+        #[reset] kept_2: DFF<Bit>,
+        #[reset] kept_3: DFF<Bit>,
+        /// Address of the first word of the frame that comes in, of the one whose words are stored.
         #[reset] base: DFF<Bits<A>>,
+        #[reset] base_late: DFF<Bits<A>>,
         /// Address of the head.
         #[reset] head: DFF<Bits<A>>,
         /// Words of whole frames: from the head on to base.
@@ -104,6 +115,11 @@ hdl_module! {
         fits: DFF<Bit>,
         /// The same, and all before it, and there is room for the entry.
         whole: DFF<Bit>,
+        /// A word that fits has come 1 to 4 clocks ago.
+        #[reset] came_1: DFF<Bit>,
+        #[reset] came_2: DFF<Bit>,
+        #[reset] came_3: DFF<Bit>,
+        #[reset] came_4: DFF<Bit>,
         /// It is written now; its address.
         #[reset] store: DFF<Bit>,
         place: DFF<Bits<A>>,
@@ -139,8 +155,13 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
     fn update(&mut self) {
         self.fit.d.next = self.w_beat.val() < self.space.q.val();
         self.fits.d.next = self.fit.q.val();
-        self.store.d.next = self.w_valid.val() & self.fits.q.val();
-        self.place.d.next = self.base.q.val() + self.w_offset.val();
+        self.came_1.d.next = self.w_valid.val() & self.fits.q.val();
+        self.came_2.d.next = self.came_1.q.val();
+        self.came_3.d.next = self.came_2.q.val();
+        self.came_4.d.next = self.came_3.q.val();
+        self.store.d.next = (self.w_early.val() & self.came_3.q.val())
+            | (self.w_late.val() & self.came_4.q.val());
+        self.place.d.next = self.base_late.q.val() + self.w_offset.val();
         self.words.wr.en.next = self.store.q.val();
         self.words.wr.addr.next = self.place.q.val();
         self.words.wr.data.next = self.w_data.val();
@@ -156,6 +177,13 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         self.base_next.next = self.base.q.val() + bit_cast::<A, E>(self.w_entry.val());
         if self.keep.val() {
             self.base.d.next = self.base_next.val();
+        }
+        // Frames end 8 clocks apart or more, so the base stands when the last word of the frame before has been stored.
+        self.kept_1.d.next = self.kept.q.val();
+        self.kept_2.d.next = self.kept_1.q.val();
+        self.kept_3.d.next = self.kept_2.q.val();
+        if self.kept_3.q.val() {
+            self.base_late.d.next = self.base.q.val();
         }
         self.used.d.next = self.base.q.val() - self.head.q.val();
         // 2^A words less those used, and 16.

@@ -21,13 +21,13 @@ hdl_module! {
     /// Reduction engine of a switch port, 8 descriptors: combines the reduction frames that leave by the port
     /// towards the parent of their tree, and sends results, partial results and frames that pass.
     /// Takes a frame of 11 words every 11 clocks, one word a clock, never stalled; combines all of them, also
-    /// of the same tree. Beside them, at p_*, it takes as many that pass without a look. Words come as the input stored them
+    /// of the same tree. Words come as the input stored them
     /// (see switch_rx): 6, 7 (reduction header), 8 to 11 (data), 1 to 5.
     /// Contributions that wait beside one, and go with it, are taken together (red_together): they come at o_*, one a clock, and all
     /// of them make one pass, whose clocks count as those of a frame: it begins 18 clocks after the first word of the first for
     /// 3 or 4 of them, 31 to 33 for 5 to 8, 46 to 52 for 9 to 16; 11 more if the descriptor has some already. The engine has no room until then.
     /// Latency: 10 clocks from the first word of the last contribution to the first word of the result, and from
-    /// the first word of a frame that passes upwards to the first that it sends; 8 from p_*.
+    /// the first word of a frame that passes upwards to the first that it sends.
     /// While the output stalls, results keep their descriptor and frames that pass their place in the buffer, until
     /// their last word is safe; meanwhile all other descriptors change as ever, frames come in, and room falls when
     /// places run short.
@@ -61,14 +61,6 @@ hdl_module! {
         pub o_rc: Signal<In, Bits<3>>,
         /// It is the last one.
         pub o_last: Signal<In, Bit>,
-        /// A word of a frame that passes without a look; as s_*.
-        pub p_valid: Signal<In, Bit>,
-        /// The word.
-        pub p_data: Signal<In, Bits<64>>,
-        /// It is the frame's first.
-        pub p_first: Signal<In, Bit>,
-        /// One may begin within the next 4 clocks, whatever has begun before.
-        pub p_room: Signal<Out, Bit>,
         /// Frames to send.
         pub m: FramesOut<64>,
         /// 1,024 clocks have passed; never within 40 clocks of the one before.
@@ -109,22 +101,10 @@ hdl_module! {
         values: RedAccumulate,
         emit: RedEmit,
         together: RedTogether,
-        /// Frames that may pass, frames that do.
+        /// Frames that may pass.
         kept: RedBuffer,
-        passing: RedBuffer,
         /// A frame begins.
         begins: Signal<Local, Bit>,
-        /// A frame that passes without a look has begun so many clocks ago; it is to be sent, and waits for another job.
-        #[reset] p_1: DFF<Bit>,
-        #[reset] p_2: DFF<Bit>,
-        #[reset] p_3: DFF<Bit>,
-        #[reset] p_waits: DFF<Bit>,
-        p_wants: Signal<Local, Bit>,
-        p_push: Signal<Local, Bit>,
-        /// A job beside those of frames that pass without a look.
-        job: Signal<Local, Bit>,
-        /// The frame that is sent passes without a look.
-        of_passing: Signal<Local, Bit>,
     }
 }
 
@@ -137,43 +117,17 @@ impl Logic for RedEngine {
         self.kept.s_data.next = self.s_data.val();
         self.kept.s_first.next = self.s_first.val();
         self.kept.push.next = self.matcher.c_pass.val();
-        self.passing.s_valid.next = self.p_valid.val();
-        self.passing.s_data.next = self.p_data.val();
-        self.passing.s_first.next = self.p_first.val();
         self.room.next = self.matcher.room.val() & self.kept.room.val() & !self.together.busy.val();
-        self.p_room.next = self.passing.room.val();
-
-        // What passes without a look is sent while it still comes in, from clock 3 on, so that a word is wanted when it is written
-        // at the earliest. Other jobs, of which none follows another at once, go before it: they are sent first in any case.
-        self.job.next = self.matcher.j_valid.val() | self.matcher.c_pass.val();
-        self.p_1.d.next = self.p_valid.val() & self.p_first.val();
-        self.p_2.d.next = self.p_1.q.val();
-        self.p_3.d.next = self.p_2.q.val();
-        self.p_wants.next = self.p_3.q.val() | self.p_waits.q.val();
-        self.p_push.next = self.p_wants.val() & !self.job.val();
-        self.p_waits.d.next = self.p_wants.val() & self.job.val();
-        self.passing.push.next = self.p_push.val();
 
         // The word that is sent.
-        self.of_passing.next = self.emit.b_slot.val().get_bit(2);
-        self.kept.b_slot.next = self.emit.b_slot.val().get_bits::<2>(0);
+        self.kept.b_slot.next = self.emit.b_slot.val();
         self.kept.b_word.next = self.emit.b_word.val();
         self.kept.b_take.next = self.emit.b_take.val();
-        self.kept.freed.next = self.emit.freed.val() & !self.of_passing.val();
-        self.passing.b_slot.next = self.emit.x_slot.val().get_bits::<2>(0);
-        self.passing.b_word.next = self.emit.x_word.val();
-        self.passing.b_take.next = self.emit.b_take.val();
-        self.passing.freed.next = self.emit.freed.val() & self.of_passing.val();
+        self.kept.freed.next = self.emit.freed.val();
         self.emit.b_key.next = self.kept.b_key.val();
-        if self.of_passing.val() {
-            self.emit.b_key.next = self.passing.b_key.val();
-        }
         self.emit.b_late.next = self.kept.b_late.val();
         self.emit.b_taken.next = self.kept.b_taken.val();
         self.emit.b_written.next = self.kept.b_written.val();
-        self.emit.x_late.next = self.passing.b_late.val();
-        self.emit.x_taken.next = self.passing.b_taken.val();
-        self.emit.x_written.next = self.passing.b_written.val();
 
         // Contributions that wait together.
         self.take.next = self.matcher.take.val();
@@ -251,11 +205,8 @@ impl Logic for RedEngine {
 
         self.emit.j_valid.next = self.matcher.j_valid.val();
         self.emit.j_index.next = self.matcher.j_index.val();
-        self.emit.p_valid.next = self.matcher.c_pass.val() | self.p_push.val();
-        self.emit.p_slot.next = bit_cast::<3, 2>(self.kept.slot.val());
-        if self.p_push.val() {
-            self.emit.p_slot.next = bit_cast::<3, 2>(self.passing.slot.val()) | 4;
-        }
+        self.emit.p_valid.next = self.matcher.c_pass.val();
+        self.emit.p_slot.next = self.kept.slot.val();
         self.emit.cfg_address.next = self.cfg_address.val();
         self.emit.cfg_ethertype.next = self.cfg_ethertype.val();
         self.emit.q_data.next = self.values.q_data.val();

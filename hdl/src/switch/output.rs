@@ -7,15 +7,14 @@ use crate::prelude::*;
 
 hdl_module! {
     /// One output of the switch: takes whole frames from the queues of the inputs. One reader takes those that the engine
-    /// of the port looks at: contributions towards the parent of a tree, and what goes down a tree through this port. Another one
-    /// takes all others at the same time: plain frames go to the MAC, reduction frames that pass to pass_*. Frames of the engine and
-    /// those that have passed come back at red_*.
+    /// of the port looks at: contributions towards the parent of a tree, and what goes down a tree from this port. Another one
+    /// takes all others at the same time, which go to the MAC as they came. Frames of the engine come back at red_*.
     /// One word a clock and reader, frame behind frame. The next frame of a queue is chosen when the one before has left it, if it is
     /// for the other reader.
     /// With a brief contribution for the engine go those of other queues whose words 6 and 7 are the same but for the result code, if
     /// they are two or more and the engine takes them. Clocks of that, counted from the first word at eng_*: 4 eng_others; 5 eng_take;
     /// 7 the first word at eng_op_*, one in each clock from there on (see switch_together).
-    /// Stages: 1 to 3 the readers', eng_*, pass_*; 4 queue of plain words; 5 its register; 6 m_axis_tx.
+    /// Stages: 1 to 3 the readers', eng_*; 4 queue of plain words; 5 its register; 6 m_axis_tx.
     /// A plain frame that can be marked for congestion is, if its queue was long in the clock in which it began at stage 2.
     /// Its own words count, and the last one of the frame before it, if that came from the same queue and ended in the
     /// clock before. q_long says so 2 clocks later, when its first word is at stage 3. On their way from there to stage 4
@@ -29,10 +28,10 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// For each input: a frame waits.
         pub q_valid: Bank<Signal<In, Bit>, N>,
-        /// Its kind: 0 plain, 1 up through the engine, 3 down a tree, which is for the engine if the frame came by this port.
+        /// Its kind: 0 to the MAC, 1 up through the engine, 2 for the engine, on its way down a tree.
         pub q_kind: Bank<Signal<In, Bits<2>>, N>,
         /// One clock later, its entry: words, kind, bytes of the last word less one, what a mark subtracts from the IPv4 checksum
-        /// (0: the frame cannot be marked; of reduction frames, 1: a brief contribution).
+        /// (0: the frame cannot be marked; of what the engine looks at, 1: a brief contribution).
         pub q_entry: Bank<Signal<In, Bits<E>>, N>,
         /// The entry is used up.
         pub q_pop: Bank<Signal<Out, Bit>, N>,
@@ -42,8 +41,6 @@ hdl_module! {
         pub q_data: Bank<Signal<In, Bits<64>>, N>,
         /// The queue was long two clocks ago.
         pub q_long: Bank<Signal<In, Bit>, N>,
-        /// The queue from this port itself, one-hot: its frames go down the tree, but for the root's contributions, which go up.
-        pub own: Signal<In, Bits<N>>,
         /// The engine can take a whole frame that it looks at.
         pub eng_room: Signal<In, Bit>,
         /// A word of one.
@@ -66,15 +63,7 @@ hdl_module! {
         pub eng_op_rc: Signal<Out, Bits<3>>,
         /// It is the last one.
         pub eng_op_last: Signal<Out, Bit>,
-        /// There is room for a whole reduction frame that passes.
-        pub pass_room: Signal<In, Bit>,
-        /// A word of one.
-        pub pass_valid: Signal<Out, Bit>,
-        /// The word.
-        pub pass_data: Signal<Out, Bits<64>>,
-        /// It is the frame's first.
-        pub pass_first: Signal<Out, Bit>,
-        /// Frames of the engine, and those that have passed.
+        /// Frames of the engine.
         pub red: FramesIn<64>,
         /// AXI4-Stream to the MAC.
         pub m_axis_tx: AxisOut<64, 8>,
@@ -88,7 +77,7 @@ hdl_module! {
         /// What goes with a contribution that the engine looks at.
         together: SwitchTogether<N>,
         valids: GatherBits<N>,
-        /// Queues whose oldest frame is kind 1, kind 2 or 3, brief if it is kind 1.
+        /// Queues whose oldest frame is kind 1, kind 2, brief if it is kind 1.
         ups: GatherBits<N>,
         downs: GatherBits<N>,
         briefs: GatherBits<N>,
@@ -97,9 +86,7 @@ hdl_module! {
         /// Queues whose entry is used up, that move on.
         pops: Signal<Local, Bits<N>>,
         goes: Signal<Local, Bits<N>>,
-        /// There is room where the oldest frame of a queue goes.
-        fits: Bank<DFF<Bit>, N>,
-        fit: GatherBits<N>,
+        /// The engine takes a frame.
         eng_fits: DFF<Bit>,
         /// Plain words on their way to the MAC: data 63:0, last 64, bytes less one 67:65. Words stop coming when there
         /// are 8, so it is never full.
@@ -111,12 +98,9 @@ hdl_module! {
         plain_after: Signal<Local, Bits<4>>,
         plain_level: Signal<Local, Bits<4>>,
         plain_pop: Signal<Local, Bit>,
-        plain_next: Signal<Local, Bit>,
         /// Room in the plain queue for words that are on their way.
         #[reset] plain_room: DFF<Bit>,
         tx: SwitchTx,
-        /// Stage 3: a word is a plain one.
-        is_plain: Signal<Local, Bit>,
         longs: GatherBits<N>,
         /// The frame at stage 3 is marked; the next word is its second, its third.
         mark: DFF<Bit>,
@@ -138,14 +122,12 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
     #[hdl_gen]
     fn update(&mut self) {
         self.plain_level.next = self.plain_tail.q.val() - self.plain_head.q.val();
-        self.plain_next.next = !self.plain_level.val().get_bit(3);
-        self.plain_room.d.next = self.plain_next.val();
+        self.plain_room.d.next = !self.plain_level.val().get_bit(3);
         self.eng_fits.d.next = self.eng_room.val();
         for i in 0..N {
             self.valids.s[i].next = self.q_valid[i].val();
-            self.looked.s[i].next = (self.q_kind[i].val() == 1)
-                | (self.q_kind[i].val().all() & self.own.val().get_bit(i));
-            self.ups.s[i].next = self.q_kind[i].val() == 1;
+            self.looked.s[i].next = self.q_kind[i].val().any();
+            self.ups.s[i].next = self.q_kind[i].val().get_bit(0);
             self.downs.s[i].next = self.q_kind[i].val().get_bit(1);
             self.briefs.s[i].next = (self.q_entry[i].val() >> (self.a.val() + 5)).get_bit(0);
             self.looks.q_data[i].next = self.q_data[i].val();
@@ -153,11 +135,6 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             self.line.q_entry[i].next = self.q_entry[i].val();
             self.line.q_data[i].next = self.q_data[i].val();
             self.longs.s[i].next = self.q_long[i].val();
-            self.fits[i].d.next = self.plain_next.val();
-            if self.q_kind[i].val().any() {
-                self.fits[i].d.next = self.pass_room.val();
-            }
-            self.fit.s[i].next = self.fits[i].q.val();
         }
 
         // Stages 1 to 3.
@@ -176,8 +153,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             & !self.looked.m.val()
             & !self.looks.busy.val()
             & !self.together.held.val();
-        self.line.fits.next = self.fit.m.val();
-        self.line.plain_room.next = self.plain_room.q.val();
+        self.line.room.next = self.plain_room.q.val();
         self.together.q_valid.next = self.valids.m.val();
         self.together.q_up.next = self.ups.m.val();
         self.together.q_brief.next = self.briefs.m.val();
@@ -203,13 +179,9 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.eng_data.next = self.looks.m_data.val();
         self.eng_first.next = self.looks.m_first.val();
         self.eng_down.next = self.looks.m_down.val();
-        self.is_plain.next = self.line.m_valid.val() & !self.line.m_kind.val().any();
-        self.pass_valid.next = self.line.m_valid.val() & self.line.m_kind.val().any();
-        self.pass_data.next = self.line.m_data.val();
-        self.pass_first.next = self.line.m_first.val();
 
         // Marks: what the fourth word needs is known with the third.
-        if self.is_plain.val() {
+        if self.line.m_valid.val() {
             self.is_1.d.next = self.line.m_first.val();
             self.is_2.d.next = self.is_1.q.val();
             self.cut.d.next = 0.into();
@@ -222,7 +194,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
             }
         }
         self.ecn.next = self.mark.q.val() & self.is_1.q.val();
-        self.told.d.next = self.is_plain.val() & self.ecn.val();
+        self.told.d.next = self.line.m_valid.val() & self.ecn.val();
         self.marked.next = self.told.q.val();
         self.checksum.next = ((bit_cast::<16, 8>(self.line.m_data.val().get_bits::<8>(0)) << 8)
             | bit_cast::<16, 8>(self.line.m_data.val().get_bits::<8>(8)))
@@ -238,7 +210,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         }
 
         // Stages 4 and 5.
-        self.plain.wr.en.next = self.is_plain.val();
+        self.plain.wr.en.next = self.line.m_valid.val();
         self.plain.wr.addr.next = self.plain_tail.q.val();
         self.plain.rd.addr.next = self.plain_head.q.val();
         self.plain.wr.data.next = bit_cast::<68, 64>(self.word.val())
@@ -250,10 +222,10 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         if self.plain_pop.val() {
             self.plain_head.d.next = self.plain_after.val();
         }
-        if self.is_plain.val() {
+        if self.line.m_valid.val() {
             self.plain_tail.d.next = self.plain_tail.q.val() + 1;
         }
-        self.plain_some.d.next = self.is_plain.val()
+        self.plain_some.d.next = self.line.m_valid.val()
             | (self.plain_some.q.val()
                 & (!self.tx.plain_ready.val()
                     | (self.plain_after.val() != self.plain_tail.q.val())));

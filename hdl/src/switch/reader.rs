@@ -10,20 +10,18 @@ hdl_record! {
         first: Bit,
         /// It is the last.
         last: Bit,
-        /// What kind of frame it is of.
-        kind: Bits<2>,
         /// Bytes in the last word, less one.
         keep: Bits<3>,
     }
 }
 
 hdl_module! {
-    /// Takes whole frames from those queues of an output from which it may, in turn.
+    /// Takes whole frames that go to the MAC from those queues of an output from which it may, in turn.
     /// One word a clock; the next frame is chosen while one passes, so no clock is lost between them.
     /// Stages: 1 next frame chosen; 2 its words move, its entry is loaded; 3 word registered, m_*.
-    /// While there is no room for it, the frame chosen next is held, and a plain frame that passes. What may change
-    /// meanwhile: frames are kept behind them, which changes neither entry nor word at the head of a queue; and
-    /// whether there is room, which is looked at anew in each clock. The entry of a frame is used up when it begins.
+    /// While there is no room, the frame chosen next is held, and the one that passes. What may change
+    /// meanwhile: frames are kept behind them, which changes neither entry nor word at the head of a queue.
+    /// The entry of a frame is used up when it begins.
     #[module("switch_reader_n{N}_d{}", 1usize << A)]
     pub struct SwitchReader<const N: usize, const A: usize, const E: usize> {
         /// Clock.
@@ -32,14 +30,12 @@ hdl_module! {
         pub rst: Signal<In, Bit>,
         /// A bit per queue: a frame waits that this reader may take.
         pub may: Signal<In, Bits<N>>,
-        /// One clock later: there is room where it goes.
-        pub fits: Signal<In, Bits<N>>,
         /// For each queue, one clock later: words, kind, bytes of the last word less one, what a mark subtracts.
         pub q_entry: Bank<Signal<In, Bits<E>>, N>,
         /// Word at the head.
         pub q_data: Bank<Signal<In, Bits<64>>, N>,
-        /// There is room for words of a plain frame that has begun.
-        pub plain_room: Signal<In, Bit>,
+        /// There is room for words.
+        pub room: Signal<In, Bit>,
         /// Queues whose entry is used up.
         pub pop: Signal<Out, Bits<N>>,
         /// Queues that move on to the next word.
@@ -54,8 +50,6 @@ hdl_module! {
         pub m_first: Signal<Out, Bit>,
         /// It is the last.
         pub m_last: Signal<Out, Bit>,
-        /// Kind of its frame.
-        pub m_kind: Signal<Out, Bits<2>>,
         /// Bytes in the last word, less one.
         pub m_keep: Signal<Out, Bits<3>>,
         /// With the first word: its queue.
@@ -76,7 +70,6 @@ hdl_module! {
         #[reset] pick: DFF<Bits<N>>,
         /// A copy of pick; reset otherwise, or synthesis would merge them.
         shows: DFF<Bits<N>>,
-        pick_kind: Signal<Local, Bits<2>>,
         /// Queues whose entry still shows but is the next frame or used up.
         #[reset] shut: DFF<Bits<N>>,
         /// The frame that passes.
@@ -85,8 +78,6 @@ hdl_module! {
         /// Words that have not moved, and one.
         left: DFF<Bits<A>>,
         one_left: DFF<Bit>,
-        kind: DFF<Bits<2>>,
-        is_red: DFF<Bit>,
         keep: DFF<Bits<3>>,
         step: DFF<Bits<2>>,
         /// The queue whose frame begins; a frame begins, the frame that passes moves, a word moves, the last one moves.
@@ -119,14 +110,13 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchReader<N, A
 
         // Stage 2: words move while there is room behind.
         self.entries.sel.next = self.shows.q.val();
-        self.pick_kind.next = (self.entries.m.val() >> self.a.val()).get_bits::<2>(0);
         // What begins is loaded as long as nothing passes.
-        self.begin.next = self.pick.q.val() & self.fits.val();
-        if self.active.q.val() {
-            self.begin.next = 0.into();
+        self.start.next = self.pick_valid.q.val() & self.room.val() & !self.active.q.val();
+        self.begin.next = 0.into();
+        if self.start.val() {
+            self.begin.next = self.pick.q.val();
         }
-        self.start.next = self.begin.val().any();
-        self.flow.next = self.active.q.val() & (self.plain_room.val() | self.is_red.q.val());
+        self.flow.next = self.active.q.val() & self.room.val();
         self.moving.next = self.start.val() | self.flow.val();
         self.ends.next = self.flow.val() & self.one_left.q.val();
         if self.flow.val() {
@@ -136,8 +126,6 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchReader<N, A
         self.active.d.next = self.start.val() | (self.active.q.val() & !self.ends.val());
         if !self.active.q.val() {
             self.from.d.next = self.pick.q.val();
-            self.kind.d.next = self.pick_kind.val();
-            self.is_red.d.next = self.pick_kind.val().any();
             self.keep.d.next = bit_cast::<3, E>(self.entries.m.val() >> (self.a.val() + 2));
             self.step.d.next = bit_cast::<2, E>(self.entries.m.val() >> (self.a.val() + 5));
             self.left.d.next = self.entries.m.val().get_bits::<A>(0);
@@ -158,10 +146,8 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchReader<N, A
         self.s2_valid.d.next = self.moving.val();
         self.s2.d.next.first = self.start.val();
         self.s2.d.next.last = self.ends.val();
-        self.s2.d.next.kind = self.kind.q.val();
         self.s2.d.next.keep = self.keep.q.val();
         if !self.active.q.val() {
-            self.s2.d.next.kind = self.pick_kind.val();
             self.s2.d.next.keep = bit_cast::<3, E>(self.entries.m.val() >> (self.a.val() + 2));
         }
 
@@ -193,7 +179,6 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchReader<N, A
         self.m_data.next = self.words.m.val();
         self.m_first.next = self.s3.q.val().first;
         self.m_last.next = self.s3.q.val().last;
-        self.m_kind.next = self.s3.q.val().kind;
         self.m_keep.next = self.s3.q.val().keep;
         self.m_from.next = self.from.q.val();
         self.m_step.next = self.step.q.val();

@@ -6,8 +6,9 @@ use crate::prelude::*;
 
 hdl_module! {
     /// Reducing switch of N ports, 64 bits each: the switch core and an engine of 8 descriptors at each output.
-    /// Latency, from the edge that takes a frame's last word: 8 clocks to the first word of a plain frame,
-    /// 16 to that of a reduction frame that passes or of the result which it completes.
+    /// Latency, from the edge that takes a frame's last word: 8 clocks to the first word of a frame that no
+    /// engine looks at, plain ones and reduction frames down a tree; 16 to that of a contribution that passes the engine or of the
+    /// result which it completes.
     #[module("red_switch_n{N}_q{}_u{}_t{}", 1usize << A, 1usize << TU, 1usize << TM)]
     pub struct RedSwitch<
         const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
@@ -128,10 +129,6 @@ impl<
             self.engines[i].o_data.next = self.core.eng_op_data[i].val();
             self.engines[i].o_rc.next = self.core.eng_op_rc[i].val();
             self.engines[i].o_last.next = self.core.eng_op_last[i].val();
-            self.engines[i].p_valid.next = self.core.pass_valid[i].val();
-            self.engines[i].p_data.next = self.core.pass_data[i].val();
-            self.engines[i].p_first.next = self.core.pass_first[i].val();
-            self.core.pass_room[i].next = self.engines[i].p_room.val();
             self.core.red[i].valid.next = self.engines[i].m.valid.val();
             self.engines[i].m.ready.next = self.core.red[i].ready.val();
             self.core.red[i].of.next = self.engines[i].m.of.val();

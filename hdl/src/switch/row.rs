@@ -88,11 +88,20 @@ impl<
         for i in 0..N {
             self.queues[i].w_beat.next = self.rx.m_beat.val();
             self.queues[i].w_valid.next = self.rx.m_valid.val();
-            self.queues[i].w_offset.next = self.rx.m_offset.val();
-            self.queues[i].w_data.next = self.rx.m_data.val();
             self.queues[i].w_end.next = self.rx.m_end.val();
             self.queues[i].w_take.next = self.rx.m_take.val().get_bit(i);
+            self.queues[i].w_early.next = self.rx.m_early.val();
+            self.queues[i].w_late.next = self.rx.m_late.val();
+            self.queues[i].w_offset.next = self.rx.m_offset.val();
+            self.queues[i].w_data.next = self.rx.m_data.val();
             self.queues[i].w_entry.next = self.rx.m_entry.val();
+            if self.own.val().get_bit(i) {
+                self.queues[i].w_early.next = self.rx.h_early.val();
+                self.queues[i].w_late.next = self.rx.h_late.val();
+                self.queues[i].w_offset.next = self.rx.h_offset.val();
+                self.queues[i].w_data.next = self.rx.h_data.val();
+                self.queues[i].w_entry.next = self.rx.h_entry.val();
+            }
             self.q_valid[i].next = self.queues[i].entry_valid.val();
             self.q_entry[i].next = self.queues[i].entry.val();
             self.q_kind[i].next = self.queues[i].entry_kind.val();

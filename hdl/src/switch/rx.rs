@@ -1,7 +1,7 @@
 //! The input of a port: checks, table lookup, words for the queues.
 
 use super::RedCheck;
-use crate::blocks::RamRegForward;
+use crate::blocks::{AsyncRam, RamRegForward};
 use crate::bus::{AxisRxIn, RamWriteIn};
 use crate::prelude::*;
 use tributary_protocol::red::{Counter, address};
@@ -9,19 +9,24 @@ use tributary_protocol::roce;
 
 hdl_module! {
     /// Input of a switch port: checks each frame, looks up where it goes and hands its words on.
-    /// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_*,
-    /// 3 to m_data, and the decision comes with the frame's last word.
-    /// Stages: 1 word registered, its place and faults known; 2 aligned, m_*; 3 m_data, on its
+    /// Never stalls: one word a clock, frames back to back. Latency: 2 clocks from s_axis to m_valid, and the decision comes with the
+    /// frame's last word; 5 or 6 to the word's place, 6 or 7 to the word.
+    /// Stages: 1 word registered, its place and faults known; 2 m_valid; 2 to 4 the word waits, since how it is stored depends on the
+    /// tables; 5 it is stored if its frame is moved; 6 otherwise; one more to m_data, h_data, on its
     /// way to all queues. Beside it, from the first word: 2 to 4 the tables, 5 their entry, 6
-    /// ports decoded, 7 where to, 8 ready for the last word, which is the eighth or later. From
+    /// ports decoded, 7 where to and how it is stored, 8 ready for the last word, which is the eighth or later. From
     /// the words with header fields: 3 to 8 their checks, 9 the sum of them. From the fourth word,
     /// which has the IPv4 checksum: 2 its value, 3 what a mark for congestion subtracts from it.
     /// A frame from the parent port of its tree goes down. If the entry has that port among the children too, reduction frames
     /// that are contributions go up instead: into the port's own queue and into no other (CL-6). That is known at stage 8.
-    /// A reduction frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11,
+    /// What an engine looks at is moved: a reduction frame of a tree whose parent port has one that takes part, on its way up in the
+    /// queue of that port, on its way down in the port's own queue. All else is stored as it came, copies of the same frame in other
+    /// queues too. So there are two streams of words: h_* for the port's own queue, m_* for the others.
+    /// A frame is moved by two bytes, so that its 64-bit fields stand in words 0 to 11,
     /// and stored from word 6 on: 6, 7 (reduction header), 8 to 11 (data), then 1 to 5. Word 6
     /// carries VNI, tree and reduction id in the place of pad bytes, word 4 the wait count in the
-    /// place of the destination: what they held is known, and so is word 0, which is not stored.
+    /// place of the destination: what they held is known, and so is word 0, which is not stored. A word that is moved leaves one
+    /// clock earlier than others, in the place of the one before it: word 6, which is read first, is just in time.
     #[module("switch_rx_n{N}_u{}_t{}", 1usize << TU, 1usize << TM)]
     pub struct SwitchRx<
         const N: usize, const A: usize, const E: usize, const TU: usize, const TM: usize,
@@ -52,19 +57,33 @@ hdl_module! {
         pub m_beat: Signal<Out, Bits<A>>,
         /// A word for the queues.
         pub m_valid: Signal<Out, Bit>,
-        /// Its place in the stored frame.
-        pub m_offset: Signal<Out, Bits<A>>,
-        /// The word, one clock later.
-        pub m_data: Signal<Out, Bits<64>>,
         /// It is the frame's last.
         pub m_end: Signal<Out, Bit>,
         /// Ports whose queue keeps the frame; only with m_end.
         pub m_take: Signal<Out, Bits<N>>,
-        /// Words, kind, bytes in the last word less one, what a mark subtracts from the IPv4 checksum, 0 if a plain frame
-        /// cannot be marked; with m_end. Of reduction frames the latter is 1 for brief contributions: kind 1, neither arm nor
-        /// opcode, data words 1 to 3 zero, a result code below 8, not REPSUM; 0 for all others. Kind: 0 plain, 1 up through the engine, 2 up without it, by the port that it came by
-        /// (CL-6), 3 other reduction frames: in the port's own queue for the engine alone, in others they pass.
+        /// For other queues than the port's own: words, kind, bytes in the last word less one, what a mark subtracts from the IPv4
+        /// checksum, 0 if the frame cannot be marked; with m_end. Of what an engine looks at the latter is 1 for brief
+        /// contributions: kind 1, neither arm nor opcode, data words 1 to 3 zero, a result code below 8, not REPSUM; 0 for all others.
+        /// Kind: 0 to the MAC as it came, 1 up through the engine, 2 for the engine, on its way down.
         pub m_entry: Signal<Out, Bits<E>>,
+        /// The same for the port's own queue.
+        pub h_entry: Signal<Out, Bits<E>>,
+        /// For other queues: the word of m_valid 3 clocks ago is stored, the one of 4 clocks ago.
+        pub m_early: Signal<Out, Bit>,
+        /// The latter.
+        pub m_late: Signal<Out, Bit>,
+        /// With it: its place in the stored frame.
+        pub m_offset: Signal<Out, Bits<A>>,
+        /// The word, one clock later.
+        pub m_data: Signal<Out, Bits<64>>,
+        /// The same for the port's own queue.
+        pub h_early: Signal<Out, Bit>,
+        /// The same.
+        pub h_late: Signal<Out, Bit>,
+        /// The same.
+        pub h_offset: Signal<Out, Bits<A>>,
+        /// The same.
+        pub h_data: Signal<Out, Bits<64>>,
         /// A frame has ended.
         pub ev_valid: Signal<Out, Bit>,
         /// 0 forwarded, 1 bad frame, 2 malformed, 3 no route, 4 bad entry port, 5 hairpin, 6 entry port disabled.
@@ -126,7 +145,9 @@ hdl_module! {
         tree_known: DFF<Bit>,
         node_known: DFF<Bit>,
         waits: DFF<Bit>,
-        from_parent: Signal<Local, Bit>,
+        /// The engine of the parent port takes part; this is the parent port.
+        up_engine: DFF<Bit>,
+        from_parent: DFF<Bit>,
         from_child: Signal<Local, Bit>,
         /// Where to: enabled ports, disabled ports, down a tree, back if it is a contribution (CL-6), wait count, an engine
         /// takes part, reason to drop, there is one, the entry port is disabled.
@@ -142,12 +163,40 @@ hdl_module! {
         targets: Signal<Local, Bits<N>>,
         why: Signal<Local, Bits<3>>,
         engine_on: Signal<Local, Bit>,
+        goes_down: Signal<Local, Bit>,
         /// The frame is a reduction frame on a tree.
         red: DFF<Bit>,
         ethertype: Signal<Local, Bits<16>>,
         /// Last two bytes of the word before.
         carry: DFF<Bits<16>>,
         aligned: Signal<Local, Bits<64>>,
+        /// Words on their way from stage 1 to 5; of each, a word comes 0, its number is 4 1, 6 2, its place if it is moved 6:3, its
+        /// number from 7 on. The oldest one's place is the next one's.
+        waiting: AsyncRam<64, 2>,
+        notes: AsyncRam<E, 2>,
+        turn: DFF<Bits<2>>,
+        note: Signal<Local, Bits<E>>,
+        /// The second word has come 1 to 3 clocks ago.
+        second_1: DFF<Bit>,
+        second_2: DFF<Bit>,
+        second_3: DFF<Bit>,
+        /// Stage 5.
+        e_data: DFF<Bits<64>>,
+        #[reset] e_valid: DFF<Bit>,
+        e_first: DFF<Bit>,
+        e_at_4: DFF<Bit>,
+        e_at_6: DFF<Bit>,
+        e_moved: DFF<Bits<4>>,
+        e_beat: DFF<Bits<A>>,
+        e_carry: DFF<Bits<16>>,
+        e_aligned: Signal<Local, Bits<64>>,
+        e_word: Signal<Local, Bits<64>>,
+        /// Stage 6.
+        l_data: DFF<Bits<64>>,
+        l_beat: DFF<Bits<A>>,
+        /// The frame whose words are stored is moved in other queues, in the port's own.
+        #[reset] m_moved: DFF<Bit>,
+        #[reset] h_moved: DFF<Bit>,
         vni: DFF<Bits<16>>,
         /// Bytes present are in a row from bit 0 on.
         contiguous: Signal<Local, Bit>,
@@ -168,10 +217,12 @@ hdl_module! {
         turns: Signal<Local, Bit>,
         home: Signal<Local, Bits<N>>,
         others: Signal<Local, Bits<N>>,
-        /// What the last word finds: the frame goes up by the port that it came by, ports, kind, dropped by the tables,
+        /// What the last word finds: the frame goes up by the port that it came by, ports, it is kind 1 in other queues than the
+        /// port's own, its kind in that, dropped by the tables,
         /// header of a reduction frame malformed.
         d_turn: DFF<Bit>,
         d_ports: DFF<Bits<N>>,
+        d_up: DFF<Bit>,
         d_kind: DFF<Bits<2>>,
         d_drop: DFF<Bit>,
         d_malformed: DFF<Bit>,
@@ -181,18 +232,20 @@ hdl_module! {
         /// The IPv4 checksum is 0 or 1; it is odd.
         sum_small: DFF<Bit>,
         sum_odd: DFF<Bit>,
-        /// What a mark subtracts from the checksum; that, or whether a reduction frame is brief.
+        /// What a mark subtracts from the checksum; that, or whether what an engine looks at is brief.
         mark: DFF<Bits<2>>,
         step: Signal<Local, Bits<2>>,
+        h_stored: Signal<Local, Bits<A>>,
+        h_step: Signal<Local, Bits<2>>,
         /// Stage 2.
         #[reset] w_valid: DFF<Bit>,
-        w_offset: DFF<Bits<A>>,
-        w_data: DFF<Bits<64>>,
-        /// Stage 3.
-        x_data: DFF<Bits<64>>,
+        /// The stage behind 5 and 6.
+        m_word: DFF<Bits<64>>,
+        h_word: DFF<Bits<64>>,
         #[reset] w_end: DFF<Bit>,
         #[reset] w_take: DFF<Bits<N>>,
         w_entry: DFF<Bits<E>>,
+        w_own: DFF<Bits<E>>,
         w_reason: DFF<Bits<3>>,
         w_off: DFF<Bits<N>>,
         port_one: Param<1, N>,
@@ -337,6 +390,10 @@ impl<
         self.up_mask.d.next = self.port_one.val() << self.entry.q.val().get_bits::<6>(20);
         self.tree_known.d.next = self.entry.q.val().get_bit(26);
         self.waits.d.next = self.entry.q.val().get_bits::<20>(0).any();
+        self.up_engine.d.next =
+            (self.cfg_engines.val() >> self.entry.q.val().get_bits::<6>(20)).get_bit(0);
+        self.from_parent.d.next =
+            (self.own.val() >> self.entry.q.val().get_bits::<6>(20)).get_bit(0);
         self.to_mask.d.next = self.port_one.val() << self.way.q.val().get_bits::<6>(0);
         self.node_known.d.next = self.way.q.val().get_bit(6);
         if self.look_3.q.val() {
@@ -344,7 +401,6 @@ impl<
         }
 
         // Stage 7: where to.
-        self.from_parent.next = (self.up_mask.q.val() & self.own.val()).any();
         self.from_child.next = (self.children.q.val() & self.own.val()).any();
         self.targets.next = self.to_mask.q.val();
         self.why.next = 0.into();
@@ -354,7 +410,6 @@ impl<
         if !self.node_known.q.val() | !self.to_mask.q.val().any() {
             self.why.next = self.no_route.val();
         }
-        self.engine_on.next = (self.up_mask.q.val() & self.cfg_engines.val()).any();
         if self.a_multicast.q.val() {
             self.targets.next = self.up_mask.q.val();
             self.why.next = self.bad_entry.val();
@@ -364,7 +419,7 @@ impl<
                     self.why.next = self.no_route.val();
                 }
             }
-            if self.from_parent.val() {
+            if self.from_parent.q.val() {
                 self.why.next = 0.into();
                 self.targets.next = self.children.q.val() & !self.own.val();
             }
@@ -375,11 +430,17 @@ impl<
         if !self.a_fits.q.val() {
             self.why.next = self.no_route.val();
         }
+        self.engine_on.next = self.t_engine.q.val();
+        self.goes_down.next = self.t_down.q.val();
         if self.look_4.q.val() {
-            self.t_engine.d.next = self.waits.q.val() & self.engine_on.val();
-            self.t_down.d.next = self.a_multicast.q.val() & self.from_parent.val();
+            self.engine_on.next = self.waits.q.val() & self.up_engine.q.val();
+            self.goes_down.next = self.a_multicast.q.val() & self.from_parent.q.val();
+        }
+        self.t_engine.d.next = self.engine_on.val();
+        self.t_down.d.next = self.goes_down.val();
+        if self.look_4.q.val() {
             self.t_turn.d.next =
-                self.a_multicast.q.val() & self.from_parent.val() & self.from_child.val();
+                self.a_multicast.q.val() & self.from_parent.q.val() & self.from_child.val();
             self.t_ports.d.next = self.targets.val() & self.cfg_enabled.val();
             self.t_off.d.next = self.targets.val() & !self.cfg_enabled.val();
             self.t_reason.d.next = self.why.val();
@@ -413,7 +474,7 @@ impl<
             self.mark.d.next = self.ect.q.val() + 1;
         }
 
-        // Stage 2: alignment.
+        // Words as the checks want them.
         if self.r_valid.q.val() {
             self.carry.d.next = self.r_data.q.val().get_bits::<16>(48);
         }
@@ -424,24 +485,83 @@ impl<
                 | bit_cast::<16, 8>(self.aligned.val().get_bits::<8>(40));
         }
         self.w_valid.d.next = self.r_valid.q.val();
-        self.w_offset.d.next = self.r_beat.q.val();
-        self.w_data.d.next = self.r_data.q.val();
-        if self.red.q.val() {
-            self.w_data.d.next = self.aligned.val();
-            if self.at_4.q.val() {
-                self.w_data.d.next = (bit_cast::<64, 32>(self.aligned.val().get_bits::<32>(32))
-                    << 32)
-                    | bit_cast::<64, 20>(self.t_wait.q.val());
-            }
-            if self.at_6.q.val() {
-                self.w_data.d.next = (bit_cast::<64, 32>(self.aligned.val().get_bits::<32>(32))
-                    << 32)
-                    | (bit_cast::<64, 16>(self.vni.q.val()) << 16)
-                    | (bit_cast::<64, 13>(self.a_address.q.val().get_bits::<13>(3)) << 3)
-                    | bit_cast::<64, 3>(self.a_address.q.val().get_bits::<3>(18));
-            }
-            self.w_offset.d.next = bit_cast::<A, 4>(self.r_moved.q.val());
+
+        // Stages 2 to 5: words wait.
+        self.turn.d.next = self.turn.q.val() + 1;
+        self.waiting.wr.en.next = true;
+        self.waiting.wr.addr.next = self.turn.q.val();
+        self.waiting.wr.data.next = self.r_data.q.val();
+        self.waiting.rd.addr.next = self.turn.q.val() + 1;
+        self.notes.wr.en.next = true;
+        self.notes.wr.addr.next = self.turn.q.val();
+        self.notes.wr.data.next = bit_cast::<E, 1>(self.r_valid.q.val().into())
+            | (bit_cast::<E, 1>(self.at_4.q.val().into()) << 1)
+            | (bit_cast::<E, 1>(self.at_6.q.val().into()) << 2)
+            | (bit_cast::<E, 4>(self.r_moved.q.val()) << 3)
+            | (bit_cast::<E, A>(self.r_beat.q.val()) << 7);
+        self.notes.rd.addr.next = self.turn.q.val() + 1;
+        self.note.next = self.notes.rd.data.val();
+        self.e_data.d.next = self.waiting.rd.data.val();
+        self.e_valid.d.next = self.note.val().get_bit(0);
+        self.e_at_4.d.next = self.note.val().get_bit(1);
+        self.e_at_6.d.next = self.note.val().get_bit(2);
+        self.e_moved.d.next = self.note.val().get_bits::<4>(3);
+        self.e_beat.d.next = self.note.val().get_bits::<A>(7);
+        self.e_first.d.next = !self.note.val().get_bits::<A>(7).any();
+
+        // Stage 5: words that are moved.
+        if self.e_valid.q.val() {
+            self.e_carry.d.next = self.e_data.q.val().get_bits::<16>(48);
         }
+        self.e_aligned.next = (bit_cast::<64, 48>(self.e_data.q.val().get_bits::<48>(0)) << 16)
+            | bit_cast::<64, 16>(self.e_carry.q.val());
+        self.e_word.next = self.e_aligned.val();
+        if self.e_at_4.q.val() {
+            self.e_word.next = (bit_cast::<64, 32>(self.e_aligned.val().get_bits::<32>(32)) << 32)
+                | bit_cast::<64, 20>(self.t_wait.q.val());
+        }
+        if self.e_at_6.q.val() {
+            self.e_word.next = (bit_cast::<64, 32>(self.e_aligned.val().get_bits::<32>(32)) << 32)
+                | (bit_cast::<64, 16>(self.vni.q.val()) << 16)
+                | (bit_cast::<64, 13>(self.a_address.q.val().get_bits::<13>(3)) << 3)
+                | bit_cast::<64, 3>(self.a_address.q.val().get_bits::<3>(18));
+        }
+        // Stage 6: words as they came.
+        self.l_data.d.next = self.e_data.q.val();
+        self.l_beat.d.next = self.e_beat.q.val();
+
+        // How they are stored: as they came from the first word's stage 6 on, moved from the second word's stage 5 on, which is the
+        // same clock if they follow each other. No word of the frame before is left then: its last one is a clock ahead.
+        self.second_1.d.next = self.at_1.q.val();
+        self.second_2.d.next = self.second_1.q.val();
+        self.second_3.d.next = self.second_2.q.val();
+        if self.look_4.q.val() {
+            self.m_moved.d.next = false;
+            self.h_moved.d.next = false;
+        }
+        if self.second_3.q.val() {
+            self.m_moved.d.next =
+                self.red.q.val() & self.engine_on.val() & !self.goes_down.val();
+            self.h_moved.d.next = self.red.q.val() & self.engine_on.val();
+        }
+        self.m_early.next = self.m_moved.q.val() & !self.e_first.q.val();
+        self.m_late.next = !self.m_moved.q.val();
+        self.m_offset.next = self.l_beat.q.val();
+        self.m_word.d.next = self.l_data.q.val();
+        if self.m_moved.q.val() {
+            self.m_offset.next = bit_cast::<A, 4>(self.e_moved.q.val());
+            self.m_word.d.next = self.e_word.val();
+        }
+        self.m_data.next = self.m_word.q.val();
+        self.h_early.next = self.h_moved.q.val() & !self.e_first.q.val();
+        self.h_late.next = !self.h_moved.q.val();
+        self.h_offset.next = self.l_beat.q.val();
+        self.h_word.d.next = self.l_data.q.val();
+        if self.h_moved.q.val() {
+            self.h_offset.next = bit_cast::<A, 4>(self.e_moved.q.val());
+            self.h_word.d.next = self.e_word.val();
+        }
+        self.h_data.next = self.h_word.q.val();
 
         self.check.s_valid.next = self.r_valid.q.val();
         self.check.s_number.next = bit_cast::<4, A>(self.r_beat.q.val());
@@ -462,20 +582,16 @@ impl<
             self.home.next = self.own.val();
         }
         self.d_ports.d.next = self.home.val() | self.others.val();
-        self.d_kind.d.next = 0.into();
         self.d_drop.d.next = self.t_drop.q.val() | self.t_disabled.q.val();
         self.d_malformed.d.next = self.red.q.val()
             & (self.check.malformed.val()
                 | (self.check.no_count.val() & (!self.t_down.q.val() | self.turns.val())));
-        if self.red.q.val() {
-            self.d_kind.d.next = 3.into();
-            if self.t_engine.q.val() & !self.t_down.q.val() {
-                self.d_kind.d.next = 1.into();
-            }
-        }
-        if self.turns.val() {
+        self.d_up.d.next =
+            self.red.q.val() & self.t_engine.q.val() & !self.t_down.q.val();
+        self.d_kind.d.next = 0.into();
+        if self.red.q.val() & self.t_engine.q.val() {
             self.d_kind.d.next = 2.into();
-            if self.t_engine.q.val() {
+            if self.turns.val() {
                 self.d_kind.d.next = 1.into();
             }
         }
@@ -505,26 +621,36 @@ impl<
             }
         }
         self.stored.next = self.r_beat.q.val() + 1;
-        if self.red.q.val() {
-            self.stored.next = 11.into();
-        }
+        self.h_stored.next = self.r_beat.q.val() + 1;
         self.step.next = self.mark.q.val();
         if self.red.q.val() {
-            self.step.next =
-                bit_cast::<2, 1>((self.check.brief.val() & (self.d_kind.q.val() == 1)).into());
+            self.step.next = 0.into();
+        }
+        self.h_step.next = 0.into();
+        if self.d_up.q.val() {
+            self.stored.next = 11.into();
+            self.step.next = bit_cast::<2, 1>(self.check.brief.val().into());
+        }
+        if self.d_kind.q.val().any() {
+            self.h_stored.next = 11.into();
+            self.h_step.next = bit_cast::<2, 1>(
+                (self.check.brief.val() & self.d_kind.q.val().get_bit(0)).into(),
+            );
         }
         self.w_entry.d.next = bit_cast::<E, A>(self.stored.val())
-            | (bit_cast::<E, 2>(self.d_kind.q.val()) << self.a.val())
+            | (bit_cast::<E, 1>(self.d_up.q.val().into()) << self.a.val())
             | (bit_cast::<E, 3>(self.r_bytes.q.val()) << (self.a.val() + 2))
             | (bit_cast::<E, 2>(self.step.val()) << (self.a.val() + 5));
+        self.w_own.d.next = bit_cast::<E, A>(self.h_stored.val())
+            | (bit_cast::<E, 2>(self.d_kind.q.val()) << self.a.val())
+            | (bit_cast::<E, 3>(self.r_bytes.q.val()) << (self.a.val() + 2))
+            | (bit_cast::<E, 2>(self.h_step.val()) << (self.a.val() + 5));
         self.m_beat.next = self.beat.q.val();
         self.m_valid.next = self.w_valid.q.val();
-        self.m_offset.next = self.w_offset.q.val();
-        self.x_data.d.next = self.w_data.q.val();
-        self.m_data.next = self.x_data.q.val();
         self.m_end.next = self.w_end.q.val();
         self.m_take.next = self.w_take.q.val();
         self.m_entry.next = self.w_entry.q.val();
+        self.h_entry.next = self.w_own.q.val();
         self.ev_valid.next = self.w_end.q.val();
         self.ev_reason.next = self.w_reason.q.val();
         self.ev_off.next = self.w_off.q.val();

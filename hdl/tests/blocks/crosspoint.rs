@@ -22,12 +22,40 @@ struct Frame {
 #[derive(Default)]
 struct Writer {
     frame: Vec<u64>,
+    moved: bool,
     sent: usize,
     pause: u64,
-    /// Of the clock before: its word, and its frame if that has ended and is to be kept.
+    /// Of the last clocks, the latest first: the word that came, if one did.
+    came: [Option<Word>; 5],
+    /// What is stored now is moved; the value of the clock before.
+    stores_moved: bool,
     word: u64,
+    /// Frame of the clock before if it has ended and is to be kept.
     ended: Option<Frame>,
 }
+
+/// A word that has come.
+#[derive(Clone, Copy)]
+struct Word {
+    value: u64,
+    number: usize,
+    /// Its frame is stored from word 6 on, without word 0, as what an engine looks at.
+    moved: bool,
+}
+
+impl Word {
+    /// Where it is stored.
+    const fn place(self) -> usize {
+        match (self.moved, self.number) {
+            (true, 1..6) => self.number + 5,
+            (true, 6..) => self.number - 6,
+            _ => self.number,
+        }
+    }
+}
+
+/// Words of a frame that is stored from word 6 on.
+const MOVED: usize = 12;
 
 /// Takes frames out: an entry first, words after it.
 #[derive(Default)]
@@ -78,23 +106,49 @@ fn frames_come_and_go(
         let (at, length) = (writer.sent, writer.frame.len());
         let end = valid && at + 1 == length;
         let take = end && dice.chance(90);
-        let entry = length as u64 | dice.below(1 << (E - A)) << A;
+        let kept_words = if writer.moved { length.wrapping_sub(1) } else { length };
+        let entry = kept_words as u64 & (WORDS as u64 - 1) | dice.below(1 << (E - A)) << A;
         let u = &mut bench.uut;
         u.w_valid.next = valid;
-        u.w_offset.next = (at as u64 % WORDS as u64).into();
-        u.w_data.next = writer.word.into();
         u.w_end.next = end;
         u.w_take.next = take;
         u.w_entry.next = entry.into();
-        writer.word = writer.frame.get(at).copied().unwrap_or_default();
+        // What came 3 and 4 clocks ago is stored now, its value follows.
+        writer.came.rotate_right(1);
+        writer.came[0] = valid.then(|| Word {
+            value: writer.frame[at],
+            number: at,
+            moved: writer.moved,
+        });
+        // A frame is known to be moved when its second word is due, and so is the end of the one before.
+        if let Some(word) = writer.came[3].filter(|word| word.number == 1) {
+            writer.stores_moved = word.moved;
+        } else if writer.came[4].is_some_and(|word| word.number == 0) {
+            writer.stores_moved = false;
+        }
+        let stored = writer.came[if writer.stores_moved { 3 } else { 4 }];
+        let early = writer.stores_moved && !writer.came[3].is_some_and(|word| word.number == 0);
+        u.w_early.next = early;
+        u.w_late.next = !writer.stores_moved;
+        u.w_offset.next = (stored.map_or(dice.below(WORDS as u64) as usize, Word::place) as u64
+            % WORDS as u64)
+            .into();
+        u.w_data.next = writer.word.into();
+        writer.word = stored.map_or_else(|| dice.below(u64::MAX), |word| word.value);
         writer.sent += usize::from(valid);
         writer.pause = writer.pause.saturating_sub(1);
-        let ended = take.then(|| Frame {
-            words: std::mem::take(&mut writer.frame),
-            entry,
+        let ended = take.then(|| {
+            let mut words = std::mem::take(&mut writer.frame);
+            if writer.moved {
+                words.rotate_left(6);
+                words.remove(6);
+            }
+            Frame { words, entry }
         });
         if writer.sent == length && writer.pause == 0 {
             let words = 8 + dice.below(longest - 7);
+            writer.moved = dice.chance(40);
+            let words = if writer.moved { MOVED as u64 } else { words };
             writer.frame = (0..words).map(|_| dice.below(u64::MAX)).collect();
             writer.sent = 0;
             writer.pause = if dice.chance(gaps) { dice.below(30) } else { 0 };

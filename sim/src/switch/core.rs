@@ -20,8 +20,6 @@ struct PortSet {
     others: Port,
     take: Port,
     op: [Port; 4],
-    pass: [Port; 3],
-    pass_room: Port,
     red: [Port; 3],
     red_ready: Port,
 }
@@ -74,8 +72,6 @@ pub struct Input {
     pub eng_room: bool,
     /// It takes the contributions that were offered one clock ago.
     pub take: bool,
-    /// It can take one that passes.
-    pub pass_room: bool,
     /// A word from the engine, and whether it is the last of its frame.
     pub red: Option<(u64, bool)>,
 }
@@ -93,8 +89,6 @@ pub struct Output {
     pub others: bool,
     /// What one of them adds.
     pub operand: Option<Operand>,
-    /// A word of a reduction frame that passes, and whether it is the first.
-    pub pass: Option<(u64, bool)>,
     /// The engine's word has been taken.
     pub red_taken: bool,
     /// Events.
@@ -213,12 +207,6 @@ impl CoreRtl {
                         port("eng_op_rc", i)?,
                         port("eng_op_last", i)?,
                     ],
-                    pass: [
-                        port("pass_valid", i)?,
-                        port("pass_data", i)?,
-                        port("pass_first", i)?,
-                    ],
-                    pass_room: port("pass_room", i)?,
                     red: [
                         port("red_valid", i)?,
                         port("red_data", i)?,
@@ -249,7 +237,6 @@ impl CoreRtl {
                 Input {
                     tx_ready: true,
                     eng_room: true,
-                    pass_room: true,
                     ..Input::default()
                 };
                 ports
@@ -325,7 +312,6 @@ impl CoreRtl {
             m.set(set.tx_ready, input.tx_ready.into());
             m.set(set.eng_room, input.eng_room.into());
             m.set(set.take, input.take.into());
-            m.set(set.pass_room, input.pass_room.into());
             m.set(set.red[0], input.red.is_some().into());
             if let Some((data, last)) = input.red {
                 m.set(set.red[1], data);
@@ -355,7 +341,6 @@ impl CoreRtl {
                     rc: m.get(set.op[2]) as u8,
                     last: m.is_set(set.op[3]),
                 }),
-                pass: (m.is_set(set.pass[0])).then(|| (m.get(set.pass[1]), m.is_set(set.pass[2]))),
                 red_taken: input.red.is_some() && m.is_set(set.red_ready),
                 events: Events {
                     ended: m.is_set(set.ev[0]).then(|| m.get(set.ev[1]) as u8),

@@ -39,7 +39,6 @@ pub fn build(top: &str, files: &[(String, String)]) -> Verilated {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Up,
-    Pass,
     /// With the wait count of the table.
     Down(u32),
 }
@@ -130,10 +129,6 @@ struct Ports {
     s_first: Port,
     s_down: Port,
     room: Port,
-    p_valid: Port,
-    p_data: Port,
-    p_first: Port,
-    p_room: Port,
     m_valid: Port,
     m_ready: Port,
     m_data: Port,
@@ -159,12 +154,8 @@ pub struct Bench {
     pub clock: u64,
     /// Words still to be given, whether they are first ones; whether their frame goes down.
     giving: VecDeque<(u64, bool, bool)>,
-    /// Words of a frame that passes without a look.
-    passing: VecDeque<(u64, bool)>,
     /// Frames begun and not decided, with their first clock.
     begun: VecDeque<(u64, Item)>,
-    /// A frame that passes without a look, and is not to be sent yet.
-    begun_passing: Option<(u64, Item)>,
     /// Words of others that are taken, their result codes, from the clock in which the first one comes.
     coming: (u64, VecDeque<(u64, u64)>),
     /// What has been taken together and is not decided yet.
@@ -179,11 +170,8 @@ pub struct Bench {
     /// Contributions taken together, by how many, by whether their descriptor was empty; refused.
     pub together: [[u64; 2]; 17],
     pub apart: u64,
-    /// Frames that had to wait for another job when they were to be sent.
-    pub met: u64,
-    /// Room was low this many clocks ago or fewer, for frames to look at and for others.
+    /// Whether there was room in the last clocks.
     room: VecDeque<bool>,
-    p_room: VecDeque<bool>,
     /// The first mismatch.
     pub trouble: Option<String>,
     /// Arms refused because a result waited.
@@ -208,10 +196,6 @@ impl Bench {
             s_first: port("s_first"),
             s_down: port("s_down"),
             room: port("room"),
-            p_valid: port("p_valid"),
-            p_data: port("p_data"),
-            p_first: port("p_first"),
-            p_room: port("p_room"),
             m_valid: port("m_valid"),
             m_ready: port("m_ready"),
             m_data: port("m_data"),
@@ -246,7 +230,6 @@ impl Bench {
             rtl.set(port, value);
         }
         rtl.set(ports.s_valid, 0);
-        rtl.set(ports.p_valid, 0);
         rtl.set(ports.others, 0);
         rtl.set(ports.o_valid, 0);
         rtl.set(ports.m_ready, 1);
@@ -259,9 +242,7 @@ impl Bench {
             ethertype,
             clock: 0,
             giving: VecDeque::new(),
-            passing: VecDeque::new(),
             begun: VecDeque::new(),
-            begun_passing: None,
             coming: (0, VecDeque::new()),
             taken: None,
             expected: VecDeque::new(),
@@ -274,9 +255,7 @@ impl Bench {
             events: [0; EVENTS],
             together: [[0; 2]; 17],
             apart: 0,
-            met: 0,
             room: VecDeque::from([true; 5]),
-            p_room: VecDeque::from([true; 5]),
             trouble: None,
             refused: 0,
             frames: 0,
@@ -286,51 +265,26 @@ impl Bench {
         }
     }
 
-    /// A frame to look at can begin in this clock.
+    /// A frame can begin in this clock.
     pub fn ready(&self) -> bool {
         self.giving.is_empty() && self.room.front() == Some(&true)
-    }
-
-    /// One that passes without a look can.
-    pub fn ready_to_pass(&self) -> bool {
-        self.passing.is_empty() && self.p_room.front() == Some(&true)
     }
 
     /// Begins a frame in this clock.
     pub fn begin(&mut self, item: Item) {
         let words = item.words(self.ethertype).into_iter().zip(0..);
         self.frames += 1;
-        if item.way == Way::Pass {
-            assert!(self.passing.is_empty() && self.begun_passing.is_none());
-            self.passing.extend(words.map(|(word, i)| (word, i == 0)));
-            self.begun_passing = Some((self.clock, item));
-        } else {
-            assert!(self.giving.is_empty());
-            let down = matches!(item.way, Way::Down(_));
-            self.giving
-                .extend(words.map(|(word, i)| (word, i == 0, down)));
-            self.begun.push_back((self.clock, item));
-        }
-    }
-
-    /// A frame that passes without a look is to be sent from the third clock on, behind a job of the same clock.
-    fn pass(&mut self, job: bool) {
-        let clock = self.clock;
-        let due = |(begun, _): &mut (u64, Item)| clock >= *begun + 3;
-        if job {
-            self.met += u64::from(self.begun_passing.as_mut().is_some_and(due));
-        } else if let Some((_, item)) = self.begun_passing.take_if(due) {
-            self.expected
-                .push_back(item.frame.to_bytes(self.ethertype).to_vec());
-        }
+        assert!(self.giving.is_empty());
+        let down = matches!(item.way, Way::Down(_));
+        self.giving
+            .extend(words.map(|(word, i)| (word, i == 0, down)));
+        self.begun.push_back((self.clock, item));
     }
 
     /// Nothing is under way.
     pub fn idle(&self) -> bool {
         self.giving.is_empty()
-            && self.passing.is_empty()
             && self.begun.is_empty()
-            && self.begun_passing.is_none()
             && self.taken.is_none()
             && self.expected.is_empty()
             && self.receiving.bytes.is_empty()
@@ -352,12 +306,6 @@ impl Bench {
             self.rtl.set(p.s_data, data);
             self.rtl.set(p.s_first, first.into());
             self.rtl.set(p.s_down, down.into());
-        }
-        let word = self.passing.pop_front();
-        self.rtl.set(p.p_valid, word.is_some().into());
-        if let Some((data, first)) = word {
-            self.rtl.set(p.p_data, data);
-            self.rtl.set(p.p_first, first.into());
         }
         let others = self
             .begun
@@ -393,9 +341,6 @@ impl Bench {
         self.stalls.observe(0, shown.is_some(), last);
         self.room.pop_front();
         self.room.push_back(self.rtl.is_set(p.room));
-        self.p_room.pop_front();
-        self.p_room.push_back(self.rtl.is_set(p.p_room));
-        let jobs = self.expected.len();
         let take = self.rtl.is_set(p.take);
         if take && event.is_none() {
             self.fail("taken together without an event".to_owned());
@@ -418,7 +363,6 @@ impl Bench {
         {
             self.fail("no event of what was taken together".to_owned());
         }
-        self.pass(self.expected.len() > jobs);
         if self.shown.is_some() && self.shown != shown {
             self.fail("a word changed that was not taken".to_owned());
         }
@@ -515,7 +459,6 @@ impl Bench {
         }
         self.apart += u64::from(item.others.len() > 1);
         let name = match item.way {
-            Way::Pass => return self.fail("an event of a frame that passes".to_owned()),
             Way::Up => match self.model.up(&item.frame) {
                 Up::Pass => {
                     self.expected
@@ -587,18 +530,17 @@ impl Bench {
         for _ in 0..clocks {
             self.step();
             let used = self.rtl.get(self.ports.used);
-            let room = self.room.iter().chain(&self.p_room).all(|room| *room);
+            let room = self.room.iter().all(|room| *room);
             if self.idle() && self.model.in_use() == 0 && used == 0 && room {
                 return;
             }
         }
         let used = self.rtl.get(self.ports.used);
         self.fail(format!(
-            "after {clocks} clocks: descriptors {used:#x} in use, {} in the model, {} frames missing, room {:?}, {:?}",
+            "after {clocks} clocks: descriptors {used:#x} in use, {} in the model, {} frames missing, room {:?}",
             self.model.in_use(),
             self.expected.len(),
-            self.room,
-            self.p_room
+            self.room
         ));
     }
 
@@ -614,23 +556,19 @@ impl Bench {
     /// A reset of one clock: nothing of before is left.
     pub fn reset(&mut self) {
         self.rtl.set(self.ports.s_valid, 0);
-        self.rtl.set(self.ports.p_valid, 0);
         self.rtl.set(self.ports.others, 0);
         self.rtl.set(self.ports.o_valid, 0);
         self.rtl.set(self.ports.tick, 0);
         self.rtl.reset(1).unwrap();
         self.model = Engine::new(*self.model.config()).unwrap();
         self.giving.clear();
-        self.passing.clear();
         self.begun.clear();
-        self.begun_passing = None;
         self.coming.1.clear();
         self.taken = None;
         self.expected.clear();
         self.receiving.bytes.clear();
         self.owners.clear();
         self.room = VecDeque::from([true; 5]);
-        self.p_room = VecDeque::from([true; 5]);
         self.used = [0; 4];
         self.shown = None;
     }

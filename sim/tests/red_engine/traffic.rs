@@ -284,15 +284,3 @@ fn others(rng: &mut SmallRng, frame: &mut Frame) -> Vec<Frame> {
     };
     (0..count).map(|_| other()).collect()
 }
-
-/// A frame that passes without a look, of these keys or another.
-pub fn passing(rng: &mut SmallRng, keys: u16) -> Item {
-    let mut key = key(rng, keys);
-    key.tree ^= rng.random_range(0..2) << rng.random_range(0..13);
-    let arm = rng.random();
-    Item {
-        way: Way::Pass,
-        frame: frame(rng, key, None, arm),
-        others: vec![],
-    }
-}

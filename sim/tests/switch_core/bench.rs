@@ -51,8 +51,8 @@ pub struct Bench {
     pub sources: Vec<Source>,
     sinks: Vec<Sink>,
     pub engines: Vec<Echo>,
-    /// Whether each engine has had room in the latest clocks, for frames to look at and for others: one begins within so many.
-    rooms: Vec<[[bool; 5]; 2]>,
+    /// Whether each engine has had room in the latest clocks: a frame begins within so many.
+    rooms: Vec<[bool; 5]>,
     /// When sources pause, sinks do not take anything, engines do not send.
     pauses: Stalls,
     stalls: Stalls,
@@ -105,7 +105,7 @@ impl Bench {
             sinks: vec![Sink::default(); ports],
             engines: (0..ports as u64).map(|i| Echo::new(seed + i)).collect(),
             waiting: Waiting::new(ports),
-            rooms: vec![[[false; 5]; 2]; ports],
+            rooms: vec![[false; 5]; ports],
             pauses: Stalls::new(Profile::Free, seed, ports).stream(1),
             stalls: Stalls::new(Profile::Free, seed, ports),
             engine_pauses: Stalls::new(Profile::Free, seed, ports).stream(2),
@@ -221,8 +221,8 @@ impl Bench {
         let mut outputs = vec![];
         for (out, bytes) in self.model.receive(input as u8, frame, 0) {
             let out = usize::from(out);
-            outputs.push(out);
             let class = self.class(out, &bytes);
+            outputs.push((out, class == Class::Looked));
             self.waiting.push((input, out), class, &bytes);
             self.expected[input][out].push_back(bytes);
         }
@@ -269,12 +269,8 @@ impl Bench {
             input.red = self.engines[port].offer(&mut self.engine_pauses, port);
             input.eng_room = self.engines[port].has_room();
             input.take = self.engines[port].says_take();
-            input.pass_room = self.engines[port].has_place();
-            let now = [input.eng_room, input.pass_room];
-            for (rooms, now) in self.rooms[port].iter_mut().zip(now) {
-                rooms.rotate_left(1);
-                rooms[4] = now;
-            }
+            self.rooms[port].rotate_left(1);
+            self.rooms[port][4] = input.eng_room;
         }
         self.rtl.clock().unwrap();
         self.clocks += 1;
@@ -305,25 +301,18 @@ impl Bench {
                 }
             }
             self.engines[port].taken(output.red_taken);
-            let looks = (output.eng).map(|w| (w.data, w.first, if w.down { 3 } else { 1 }));
-            let passes = output.pass.map(|(data, first)| (data, first, 2));
-            for (word, rooms) in [looks, passes].into_iter().zip(self.rooms[port]) {
-                let first = word.is_some_and(|(_, first, _)| first);
-                assert!(
-                    !first || rooms.contains(&true),
-                    "no room, port {port}, {}",
-                    self.place()
-                );
-            }
+            let first = output.eng.is_some_and(|w| w.first);
+            assert!(
+                !first || self.rooms[port].contains(&true),
+                "no room, port {port}, {}",
+                self.place()
+            );
             let seen = self.engines[port].seen.len();
-            self.engines[port].looked(looks, output.others, output.operand);
-            if let Some((data, first, kind)) = passes {
-                self.engines[port].word(data, first, kind);
-            }
+            self.engines[port].looked(output.eng, output.others, output.operand);
             for at in seen..self.engines[port].seen.len() {
                 let frame = self.engines[port].seen[at];
                 self.waiting.clock = self.clocks;
-                if frame.kind == 1 {
+                if !frame.down {
                     let came = self.waiting.came(port, &frame.bytes());
                     came.unwrap_or_else(|e| panic!("port {port}: {e}, {}", self.place()));
                 }
@@ -373,7 +362,7 @@ impl Bench {
         format!("clock {}, seed {}, {profile}", self.clocks, self.seed)
     }
 
-    /// Of which kind a frame to that output is; each keeps its own order.
+    /// Of which kind a frame to that output is; those that the engine looks at keep their order, all others theirs.
     fn class(&self, out: usize, frame: &[u8]) -> Class {
         class_of(&self.trees, self.reducing, out, frame)
     }
@@ -397,7 +386,9 @@ impl Bench {
         let ahead = queue.drain(..=place).collect::<Vec<_>>();
         let before = &ahead[place];
         let way = (input, out);
-        let verdict = self.queues.left(way, before, before != frame, self.clocks);
+        let looked = |f: &[u8]| class_of(trees, engines, out, f) == Class::Looked;
+        let marked = before != frame;
+        let verdict = (self.queues).left(way, before, looked(before), marked, self.clocks);
         if let Err(why) = verdict {
             panic!("{input} to {out}: {why}, {}", self.place());
         }
@@ -407,9 +398,8 @@ impl Bench {
         if let Some(log) = self.log.as_mut().filter(|_| input == 0) {
             log.push(frame.to_vec());
         }
-        let (others, missing): (Vec<_>, Vec<_>) = ahead.into_iter().take(place).partition(|f| {
-            class_of(trees, engines, out, f) != class_of(trees, engines, out, frame)
-        });
+        let (others, missing): (Vec<_>, Vec<_>) =
+            ahead.into_iter().take(place).partition(|f| looked(f) != looked(frame));
         for other in others.into_iter().rev() {
             queue.push_front(other);
         }
@@ -509,12 +499,12 @@ impl Bench {
     }
 }
 
-/// Frames of a kind keep their order.
+/// What becomes of a frame at an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// They pass no engine.
+    /// No reduction frame.
     Plain,
-    /// Reduction frames that pass without a look.
+    /// A reduction frame that no engine looks at.
     Passes,
     /// The engine looks at them.
     Looked,

@@ -1,11 +1,11 @@
-//! A stand-in for the engine of a port: sends what it gets on as it came, and keeps a record. Of contributions that go together
+//! A stand-in for the engine of a port: sends what it gets upwards on as it came, and keeps a record. Of contributions that go together
 //! it takes some, and watches the clocks of that.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use std::collections::VecDeque;
 use tributary_protocol::red::wire::{DEFAULT_ETHERTYPE, Frame};
 use tributary_protocol::red::{Op, Rc};
-use tributary_sim::switch::core::Operand;
+use tributary_sim::switch::core::{EngineWord, Operand};
 use tributary_sim::testbench::Stalls;
 
 /// Bits of word 7 that hold the result code.
@@ -25,8 +25,8 @@ pub fn is_brief(frame: &[u8]) -> bool {
 /// A reduction frame as it came to the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// 1 up, 2 passes, 3 down.
-    pub kind: u8,
+    /// It goes down a tree.
+    pub down: bool,
     /// In order of arrival: 6, 7, 8 to 11, 1 to 5.
     pub words: [u64; 11],
 }
@@ -95,7 +95,7 @@ impl Stored {
 #[derive(Clone, Debug, Default)]
 struct Coming {
     words: Vec<u64>,
-    kind: u8,
+    down: bool,
 }
 
 /// A contribution that passes, and what goes with it.
@@ -128,9 +128,7 @@ pub struct Tally {
 
 #[derive(Clone, Debug)]
 pub struct Echo {
-    /// Frames to look at, frames that pass.
     looks: Coming,
-    passes: Coming,
     out: VecDeque<(u64, bool)>,
     /// A word is offered and stays so.
     offered: bool,
@@ -167,7 +165,6 @@ impl Echo {
     pub fn new(seed: u64) -> Self {
         Self {
             looks: Coming::default(),
-            passes: Coming::default(),
             out: VecDeque::new(),
             offered: false,
             closed: false,
@@ -203,14 +200,9 @@ impl Echo {
         }
     }
 
-    /// There is room for frames that it looks at.
+    /// There is room for a frame.
     pub fn has_room(&self) -> bool {
-        self.has_place() && self.group.is_none() && self.hold == 0
-    }
-
-    /// There is room for frames that pass.
-    pub fn has_place(&self) -> bool {
-        !self.closed && self.out.len() < 24
+        !self.closed && self.out.len() < 24 && self.group.is_none() && self.hold == 0
     }
 
     /// What was offered one clock ago is taken.
@@ -222,17 +214,17 @@ impl Echo {
         self.out.is_empty()
     }
 
-    /// One clock: a word of a frame to look at, whether others go with it, what one of them adds.
+    /// One clock: a word of a frame, whether others go with it, what one of them adds.
     pub fn looked(
         &mut self,
-        word: Option<(u64, bool, u8)>,
+        word: Option<EngineWord>,
         others: bool,
         operand: Option<Operand>,
     ) {
         self.clock = self.clock.saturating_add(1);
         self.hold = self.hold.saturating_sub(1);
-        if let Some((data, first, kind)) = word {
-            if first {
+        if let Some(word) = word {
+            if word.first {
                 self.clock = 0;
                 self.others = false;
                 assert!(
@@ -241,7 +233,7 @@ impl Echo {
                 );
             }
             assert_eq!(self.looks.words.len(), self.clock, "a word is missing");
-            self.word(data, first, kind);
+            self.word(word);
         } else {
             assert!(
                 self.looks.words.is_empty(),
@@ -252,7 +244,7 @@ impl Echo {
         self.saying = false;
         if others {
             assert_eq!(self.clock, 4, "others in this clock");
-            assert_eq!(self.looks.kind, 1, "others of what does not go up");
+            assert!(!self.looks.down, "others of what does not go up");
             self.others = true;
             self.saying = self.rng.random_range(0..100) < self.takes;
             if self.saying {
@@ -301,12 +293,12 @@ impl Echo {
     /// A whole frame has come to be looked at.
     fn look(&mut self, frame: Stored) {
         let bytes = frame.bytes();
-        let brief = frame.kind == 1 && is_brief(&bytes);
+        let brief = !frame.down && is_brief(&bytes);
         assert!(brief || !self.others, "others of what is not brief");
-        match (frame.kind, brief) {
-            (1, true) => self.tally.brief += 1,
-            (1, false) => self.tally.full += 1,
-            _ => self.tally.down += 1,
+        match (frame.down, brief) {
+            (true, _) => self.tally.down += 1,
+            (_, true) => self.tally.brief += 1,
+            _ => self.tally.full += 1,
         }
         if let Some(last) = self
             .last
@@ -356,31 +348,22 @@ impl Echo {
         }
     }
 
-    /// A word of a frame to look at, or of one that passes, which is kind 2.
-    pub fn word(&mut self, data: u64, first: bool, kind: u8) {
-        let coming = match kind {
-            2 => &mut self.passes,
-            _ => &mut self.looks,
-        };
-        assert_eq!(
-            first,
-            coming.words.is_empty(),
-            "first at word {}",
-            coming.words.len()
-        );
-        if first {
-            coming.kind = kind;
+    fn word(&mut self, word: EngineWord) {
+        let coming = &mut self.looks;
+        let at = coming.words.len();
+        assert_eq!(word.first, at == 0, "first at word {at}");
+        if word.first {
+            coming.down = word.down;
         }
-        assert_eq!(kind, coming.kind, "the kind changes within a frame");
-        coming.words.push(data);
+        assert_eq!(word.down, coming.down, "the way changes within a frame");
+        coming.words.push(word.data);
         if let Ok(words) = <[u64; 11]>::try_from(coming.words.as_slice()) {
             coming.words.clear();
-            let stored = Stored { kind, words };
+            let down = word.down;
+            let stored = Stored { down, words };
             self.seen.push(stored);
-            if kind != 2 {
-                self.look(stored);
-            }
-            if kind != 3 {
+            self.look(stored);
+            if !down {
                 self.send(stored);
             }
         }

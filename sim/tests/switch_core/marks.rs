@@ -20,7 +20,7 @@ use crate::bench::{Bench, node_mac, sizes, tree_mac};
 
 /// Words between the queues of the inputs and the MAC: the queue of plain words, and registers before and behind it.
 const BETWEEN: usize = 24;
-/// Words that a reduction frame takes in a queue.
+/// Words that a frame which the engine looks at takes in a queue.
 const STORED: u64 = 11;
 /// Clocks from the end of a frame to when its queue has heard of it, and some.
 const HEARD: u64 = 4;
@@ -30,20 +30,19 @@ const HEARD: u64 = 4;
 struct Kept {
     number: u32,
     words: u64,
-    reduction: bool,
+    looked: bool,
     ended: u64,
     /// Clock in which its last word left the switch.
     left: Option<u64>,
     dropped: bool,
 }
 
-/// A frame that is on its way in: its number, its words, outputs that get it.
+/// A frame that is on its way in: its number, its words, outputs that get it, and whether their engine looks at it.
 #[derive(Clone, Debug)]
 struct Arriving {
     number: u32,
     words: u64,
-    reduction: bool,
-    outputs: Vec<usize>,
+    outputs: Vec<(usize, bool)>,
 }
 
 /// How many frames were judged.
@@ -65,7 +64,7 @@ pub struct Queues {
     arriving: Vec<VecDeque<Arriving>>,
     /// By input and output.
     kept: Vec<Vec<Vec<Kept>>>,
-    /// Of each output, when each plain word has left.
+    /// Of each output, when each word has left that is not of the engine.
     plain: Vec<Vec<u64>>,
     /// Words of the frame that leaves: when they have left, when its first was shown.
     leaving: Vec<Vec<u64>>,
@@ -89,17 +88,14 @@ impl Queues {
         }
     }
 
-    /// A frame is queued at an input, for these outputs.
-    pub fn queued(&mut self, input: usize, frame: &[u8], outputs: Vec<usize>) {
+    /// A frame is queued at an input, for these outputs, whose engine looks at it or not.
+    pub fn queued(&mut self, input: usize, frame: &[u8], outputs: Vec<(usize, bool)>) {
         if self.threshold.is_none() {
             return;
         }
-        let reduction = is_reduction(frame);
-        let words = frame.len().div_ceil(8) as u64;
         self.arriving[input].push_back(Arriving {
             number: number(frame),
-            words: if reduction { STORED } else { words },
-            reduction,
+            words: frame.len().div_ceil(8) as u64,
             outputs,
         });
     }
@@ -109,11 +105,11 @@ impl Queues {
         let Some(frame) = self.arriving[input].pop_front() else {
             return;
         };
-        for output in frame.outputs {
+        for (output, looked) in frame.outputs {
             self.kept[input][output].push(Kept {
                 number: frame.number,
-                words: frame.words,
-                reduction: frame.reduction,
+                words: if looked { STORED } else { frame.words },
+                looked,
                 ended: clock,
                 left: None,
                 dropped: false,
@@ -136,18 +132,19 @@ impl Queues {
         }
     }
 
-    /// A frame has left whole: `before` as it came, `marked` or not.
+    /// A frame has left whole: `before` as it came, `looked` at by the engine or not, `marked` or not.
     pub fn left(
         &mut self,
         (input, output): (usize, usize),
         before: &[u8],
+        looked: bool,
         marked: bool,
         clock: u64,
     ) -> Result<(), String> {
         let words = std::mem::take(&mut self.leaving[output]);
         let shown = self.shown[output].take().unwrap_or(clock);
         let begin = self.plain[output].len();
-        if !is_reduction(before) {
+        if !looked {
             self.plain[output].extend(words);
         }
         self.marked[output] += u64::from(marked);
@@ -173,7 +170,7 @@ impl Queues {
                 Ok(())
             };
         }
-        // All before it have left, or are reduction frames in the queue or past it.
+        // All before it have left, or are in the queue for the engine or past it.
         let earliest = begin
             .checked_sub(BETWEEN)
             .map_or(0, |word| self.plain[output][word])
@@ -182,16 +179,16 @@ impl Queues {
         let later = kept[place + 1..].iter().filter(of);
         let sure = later
             .clone()
-            .filter(|k| !k.reduction && k.ended + HEARD <= earliest);
+            .filter(|k| !k.looked && k.ended + HEARD <= earliest);
         let least = kept[place].words + sure.map(|k| k.words).sum::<u64>();
         let perhaps = later.filter(|k| k.ended <= shown).map(|k| k.words);
-        let passing = kept[..place]
+        let in_front = kept[..place]
             .iter()
             .filter(of)
-            .filter(|k| k.reduction && k.left.is_none_or(|left| left >= earliest))
+            .filter(|k| k.looked && k.left.is_none_or(|left| left >= earliest))
             .map(|k| k.words);
         // The last word of the frame before it counts if it has just moved.
-        let most = 1 + kept[place].words + perhaps.chain(passing).sum::<u64>();
+        let most = 1 + kept[place].words + perhaps.chain(in_front).sum::<u64>();
         let on = threshold != 0;
         let (must, may) = (on && least > threshold, on && most > threshold);
         match (must, may) {
@@ -503,12 +500,12 @@ fn cl_04_the_judge_of_marks_refuses_both_kinds_of_error() {
     let run = |threshold, marked| {
         let mut queues = Queues::new(2);
         queues.threshold = Some(threshold);
-        queues.queued(0, &frame, vec![1]);
+        queues.queued(0, &frame, vec![(1, false)]);
         queues.ended(0, 10);
         for clock in 20..60 {
             queues.word(1, true, clock);
         }
-        queues.left((0, 1), &frame, marked, 59)
+        queues.left((0, 1), &frame, false, marked, 59)
     };
     let verdicts: BTreeMap<_, _> = [39, 40, 41, 0]
         .into_iter()

@@ -17,8 +17,8 @@ use tributary_sim::testbench::wrong::{self, Wrong};
 /// Clocks from the edge that takes the last beat to the first word at eng_*.
 const LATENCY: u64 = 5;
 
-/// What an engine is to see: kind, frame, wait count.
-type Expected = Vec<(u8, Vec<u8>, u32)>;
+/// What an engine is to see: whether it goes down, frame, wait count.
+type Expected = Vec<(bool, Vec<u8>, u32)>;
 
 struct Trees {
     bench: Bench,
@@ -172,7 +172,7 @@ impl Trees {
         let Some(tree) = self.entries.get(usize::from(key.tree)).copied().flatten() else {
             return;
         };
-        let seen = |kind| (kind, frame.to_vec(), tree.wait);
+        let seen = |down| (down, frame.to_vec(), tree.wait);
         let engine = tree.wait != 0 && self.engines >> tree.parent & 1 == 1;
         let from_parent = usize::from(tree.parent) == input;
         let turned = &mut self.turned;
@@ -190,20 +190,16 @@ impl Trees {
         } else {
             false
         };
+        if !engine {
+            return;
+        }
         if from_parent && !turns {
-            for port in 0..self.bench.ports() {
-                if port != input && (tree.children & self.enabled) >> port & 1 == 1 {
-                    self.expected[port].push(seen(2));
-                }
-            }
-            if engine {
-                self.expected[input].push(seen(3));
-            }
-        } else if tree.children >> input & 1 == 1 && parsed.check_up().is_ok() {
-            let kind = if engine { 1 } else { 2 };
-            if self.enabled >> tree.parent & 1 == 1 {
-                self.expected[usize::from(tree.parent)].push(seen(kind));
-            }
+            self.expected[input].push(seen(true));
+        } else if tree.children >> input & 1 == 1
+            && parsed.check_up().is_ok()
+            && self.enabled >> tree.parent & 1 == 1
+        {
+            self.expected[usize::from(tree.parent)].push(seen(false));
         }
     }
 
@@ -245,7 +241,7 @@ impl Trees {
                     assert_eq!(s.place().0, vni, "VNI, seed {seed}");
                     // DMAC, and the same as DFA: both from the key.
                     assert_eq!(bytes[2..6], bytes[30..34]);
-                    (s.kind, bytes, s.wait())
+                    (s.down, bytes, s.wait())
                 })
                 .collect();
             let dropped: u64 = (0..self.bench.counts.len())
@@ -283,11 +279,10 @@ fn reduction_frames_reach_the_engines_in_their_order_and_leave_as_they_came() {
         let bench = trees.finish();
         let seen: Vec<&Stored> = bench.engines.iter().flat_map(|e| &e.seen).collect();
         // Where few engines take part, most frames pass.
-        let all = engines == u64::MAX;
-        for kind in 1..4 {
-            let count = seen.iter().filter(|s| s.kind == kind).count();
-            let least = if all || kind == 2 { 50 } else { 0 };
-            assert!(count > least, "kind {kind}: {count}, seed {seed}");
+        for down in [false, true] {
+            let count = seen.iter().filter(|s| s.down == down).count();
+            let least = if engines == u64::MAX { 50 } else { 0 };
+            assert!(count > least, "down {down}: {count}, seed {seed}");
         }
         seen.len() as u64
     });
@@ -309,7 +304,7 @@ const WRONG: &[Wrong] = &[
     (
         "switch_rx",
         "t_turn_reg <=",
-        "a_multicast_reg & from_parent",
+        "a_multicast_reg & from_parent_reg",
     ),
     ("switch_rx", "t_turn_reg <=", "a_multicast_reg & from_child"),
     // Plain frames turn too; nothing does.
@@ -324,29 +319,24 @@ const WRONG: &[Wrong] = &[
         "d_malformed_reg <=",
         "red_reg & (check_malformed | (check_no_count & !t_down_reg))",
     ),
-    // Kind 2 is taken for 3, for 1, for a plain frame, by who takes it or where it goes.
-    (
-        "switch_crosspoint",
-        "w_kind =",
-        "(w_entry[10:9] == 2'd2) ? 2'd3 : w_entry[10:9]",
-    ),
+    // What is for the engine on its way down goes up, or to the MAC; so does what goes up.
     (
         "switch_crosspoint",
         "w_kind =",
         "(w_entry[10:9] == 2'd2) ? 2'd1 : w_entry[10:9]",
     ),
-    (
-        "switch_crosspoint",
-        "oldest_reg <=",
-        "(entries_rd_data[10:9] == 2'd2) ? (entries_rd_data ^ 16'h0400) : entries_rd_data",
-    ),
-    // What goes down to another port is looked at there; what goes down through its own is not; nothing is said to go down.
-    (
-        "switch_out",
-        "looked_s_1 =",
-        "(q_kind_1 == 2'd1) | (&q_kind_1)",
-    ),
-    ("switch_out", "looked_s_2 =", "q_kind_2 == 2'd1"),
+    ("switch_crosspoint", "w_kind =", "w_entry[10:9] & 2'd1"),
+    ("switch_out", "looked_s_1 =", "q_kind_1[1]"),
+    ("switch_out", "looked_s_2 =", "q_kind_2[0]"),
+    // Copies for other ports are taken for what their engine looks at; word 0 of a frame that is moved is stored, or a word behind its last.
+    ("switch_rx", "d_up_reg <=", "red_reg & t_engine_reg"),
+    ("switch_rx", "m_early =", "m_moved_reg"),
+    ("switch_rx", "h_early =", "h_moved_reg"),
+    ("switch_rx", "m_late =", "1'b1"),
+    ("switch_rx", "h_late =", "1'b1"),
+    // The last words of a frame are stored where the next one begins.
+    ("switch_crosspoint", "place_reg <=", "base_reg + w_offset"),
+    // Nothing is said to go down.
     ("switch_look", "m_down =", "1'b0"),
     // Two read one queue at the same time.
     ("switch_out", "looks_may =", "valids_m & looked_m"),
@@ -488,12 +478,12 @@ fn every_operation_count_and_length_is_malformed_or_not_as_the_contract_says() {
     }
 }
 
-/// An engine that has a word in every clock holds up no plain frame of its output, and is not held up by them: each of
-/// three inputs has a third.
+/// An engine that has a word in every clock holds up no plain frame of its output, and is not held up by them: both have a half.
+/// Frames up a tree that no engine looks at are as any others: each of three inputs has a third.
 #[test]
 fn frames_of_an_engine_without_a_pause_and_plain_frames_take_turns() {
     let library = Bench::library(4);
-    for seed in seeds(3) {
+    for (seed, wait) in seeds(3).flat_map(|seed| [(seed, 0), (seed, 9)]) {
         let mut bench = Bench::new(&library, 4, seed);
         bench.reduce(u64::MAX);
         let output = seed as usize % 4;
@@ -502,7 +492,7 @@ fn frames_of_an_engine_without_a_pause_and_plain_frames_take_turns() {
         let tree = Some(Tree {
             parent: output as u8,
             children: 0xf & !(1 << output),
-            wait: 0,
+            wait,
         });
         bench.tree(0, tree);
         let key = Key {
@@ -520,9 +510,12 @@ fn frames_of_an_engine_without_a_pause_and_plain_frames_take_turns() {
         for _ in 0..4_000 {
             bench.clock();
         }
-        let each: Vec<u64> = inputs.iter().map(|&i| bench.delivered[i][output]).collect();
+        let mut each: Vec<u64> = inputs.iter().map(|&i| bench.delivered[i][output]).collect();
+        if wait > 0 {
+            each = vec![each[0] + each[1], each[2]];
+        }
         let (least, most) = (each.iter().min().unwrap(), each.iter().max().unwrap());
-        assert!(*least > 100 && most - least <= 4, "{each:?}, seed {seed}");
+        assert!(*least > 100 && most - least <= 4, "{each:?}, seed {seed}, wait count {wait}");
         bench.finish();
     }
 }
@@ -536,7 +529,7 @@ fn a_plain_frame_waits_for_one_frame_of_the_engine_at_most() {
     let tree = Some(Tree {
         parent: 3,
         children: 0b111,
-        wait: 0,
+        wait: 9,
     });
     bench.tree(0, tree);
     let key = Key {
@@ -604,7 +597,7 @@ fn the_first_word_is_at_the_engine_five_clocks_after_the_last_beat() {
             }
             let first = |bench: &Bench| {
                 let mut outputs = ports.clone().map(|port| &bench.rtl.outputs[port]);
-                outputs.any(|output| output.eng.is_some() || output.pass.is_some())
+                outputs.any(|output| output.eng.is_some())
             };
             for _ in 0..LATENCY {
                 trees.bench.clock();
@@ -618,4 +611,44 @@ fn the_first_word_is_at_the_engine_five_clocks_after_the_last_beat() {
         }
     }
     trees.finish();
+}
+
+#[test]
+fn a_reduction_frame_that_no_engine_looks_at_leaves_eight_clocks_after_its_last_beat() {
+    let library = Bench::library(4);
+    let mut bench = Bench::new(&library, 4, 0);
+    bench.reduce(u64::MAX);
+    // Down to two children, past the engine of the parent port; up without a wait count.
+    let tree = |parent, wait| {
+        Some(Tree {
+            parent,
+            children: 0b1111 & !(1 << parent),
+            wait,
+        })
+    };
+    bench.tree(0, tree(2, 3));
+    bench.tree(1, tree(3, 0));
+    for (tree, input, outputs) in [(0, 2, &[0, 1, 3][..]), (1, 0, &[3])] {
+        for _ in 0..3 {
+            let key = Key { tree, reduction: 5 };
+            let mut frame = contribution(key).to_bytes(DEFAULT_ETHERTYPE).to_vec();
+            bench.sign(input, &mut frame);
+            bench.push(input, &frame);
+            while !bench.sources[input].is_empty() {
+                bench.clock();
+            }
+            let shown = |bench: &Bench| -> Vec<usize> {
+                let is_shown = |port: &usize| bench.rtl.outputs[*port].shown.is_some();
+                (0..4).filter(is_shown).collect()
+            };
+            for _ in 0..8 {
+                bench.clock();
+                assert!(shown(&bench).is_empty());
+            }
+            bench.clock();
+            assert_eq!(shown(&bench), outputs);
+            bench.drain();
+        }
+    }
+    bench.finish();
 }

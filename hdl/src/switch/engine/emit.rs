@@ -35,8 +35,8 @@ hdl_module! {
         pub j_index: Signal<In, Bits<3>>,
         /// Send a frame unchanged; never together with j_valid.
         pub p_valid: Signal<In, Bit>,
-        /// Its place in one of two buffers, which bit 2 names.
-        pub p_slot: Signal<In, Bits<3>>,
+        /// Its place in the buffer.
+        pub p_slot: Signal<In, Bits<2>>,
         /// Source address of results.
         pub cfg_address: Signal<In, Bits<32>>,
         /// Ethertype.
@@ -67,14 +67,10 @@ hdl_module! {
         pub q_count: Signal<In, Bits<20>>,
         /// Operation.
         pub q_op: Signal<In, Bits<6>>,
-        /// Place in the buffers of the frame that is sent.
-        pub b_slot: Signal<Out, Bits<3>>,
+        /// Place in the buffer of the frame that is sent.
+        pub b_slot: Signal<Out, Bits<2>>,
         /// Number of its word.
         pub b_word: Signal<Out, Bits<4>>,
-        /// The same, for the second buffer.
-        pub x_slot: Signal<Out, Bits<3>>,
-        /// The same.
-        pub x_word: Signal<Out, Bits<4>>,
         /// The word is taken.
         pub b_take: Signal<Out, Bit>,
         /// From the next clock on the word taken last is b_written, otherwise b_taken.
@@ -83,12 +79,6 @@ hdl_module! {
         pub b_taken: Signal<In, Bits<64>>,
         /// The word.
         pub b_written: Signal<In, Bits<64>>,
-        /// Of the second buffer.
-        pub x_late: Signal<In, Bit>,
-        /// The same.
-        pub x_taken: Signal<In, Bits<64>>,
-        /// The same.
-        pub x_written: Signal<In, Bits<64>>,
         /// Key of the frame.
         pub b_key: Signal<In, Bits<16>>,
         /// Frames to send.
@@ -99,7 +89,7 @@ hdl_module! {
         pub done_index: Signal<Out, Bits<3>>,
         /// A passing frame has been sent: its place is free.
         pub freed: Signal<Out, Bit>,
-        /// Jobs: descriptor or place 2:0, passing 3. There are never more than descriptors and places together, 16.
+        /// Jobs: descriptor or place 2:0, passing 3. There are never more than descriptors and places together, 12.
         jobs: AsyncRam<4, 4>,
         /// The oldest job's place, the next job's; there is a job.
         #[reset] job_head: DFF<Bits<4>>,
@@ -115,9 +105,6 @@ hdl_module! {
         passing: DFF<Bit>,
         index: DFF<Bits<3>>,
         word: DFF<Bits<4>>,
-        /// Copies of index and word for the second buffer; reset, or synthesis would merge them.
-        #[reset] x_index: DFF<Bits<3>>,
-        #[reset] x_number: DFF<Bits<4>>,
         /// The same, a bit for each number; of these those that are put together here: 0 to 7 of a result, 0 and 4 of a frame that
         /// passes.
         #[reset] at: DFF<Bits<12>>,
@@ -167,10 +154,9 @@ hdl_module! {
         /// It is of a result; it is the last word.
         c_result: DFF<Bit>,
         c_last: DFF<Bit>,
-        /// Buffer of which a passing frame keeps the first and the second half of a word, a bit each.
-        from_low: DFF<Bits<2>>,
-        from_high: DFF<Bits<2>>,
-        from: Signal<Local, Bits<2>>,
+        /// A passing frame keeps the first half of the word, the second half.
+        keeps_low: DFF<Bit>,
+        keeps_high: DFF<Bit>,
         /// Weight that is shown.
         shown_m: Signal<Local, Bits<8>>,
         heads: OneHotMux<64, 8>,
@@ -179,13 +165,10 @@ hdl_module! {
         sum: Signal<Local, Bits<64>>,
         value: Signal<Local, Bits<64>>,
         composed: Signal<Local, Bits<64>>,
-        /// The word of each buffer; halves of it that are kept, or zero.
+        /// The word of the buffer; halves of it that are kept, or zero.
+        b_data: Signal<Local, Bits<64>>,
         kept_low: Signal<Local, Bits<32>>,
         kept_high: Signal<Local, Bits<32>>,
-        x_low: Signal<Local, Bits<32>>,
-        x_high: Signal<Local, Bits<32>>,
-        b_data: Signal<Local, Bits<64>>,
-        x_data: Signal<Local, Bits<64>>,
         /// The word behind the one that leaves.
         #[reset] p_valid_q: DFF<Bit>,
         p_word: DFF<Bits<64>>,
@@ -236,7 +219,7 @@ impl Logic for RedEmit {
         self.jobs.rd.addr.next = self.job_head.q.val();
         self.jobs.wr.data.next = bit_cast::<4, 3>(self.j_index.val());
         if self.p_valid.val() {
-            self.jobs.wr.data.next = bit_cast::<4, 3>(self.p_slot.val()) | 8;
+            self.jobs.wr.data.next = bit_cast::<4, 2>(self.p_slot.val()) | 8;
         }
 
         // The job and the word.
@@ -251,7 +234,6 @@ impl Logic for RedEmit {
             if self.passing.q.val() {
                 self.head_at.d.next = (bit_cast::<8, 12>(self.at.q.val()) << 1) & 0x11;
             }
-            self.x_number.d.next = self.x_number.q.val() + 1;
         }
         if self.take.val() {
             self.busy.d.next = self.job_some.q.val();
@@ -260,8 +242,6 @@ impl Logic for RedEmit {
             self.word.d.next = 0.into();
             self.at.d.next = 1.into();
             self.head_at.d.next = 1.into();
-            self.x_index.d.next = self.jobs.rd.data.val().get_bits::<3>(0);
-            self.x_number.d.next = 0.into();
             if self.job_some.q.val() {
                 self.job_head.d.next = self.job_after.val();
                 self.job_some.d.next = self.job_after.val() != self.job_tail.q.val();
@@ -277,10 +257,8 @@ impl Logic for RedEmit {
         self.freed.next = self.step.val() & self.is_last.val() & self.passing.q.val();
         self.q_index.next = self.index.q.val();
         self.q_word.next = self.word.q.val().get_bits::<2>(0);
-        self.b_slot.next = self.index.q.val();
+        self.b_slot.next = self.index.q.val().get_bits::<2>(0);
         self.b_word.next = self.word.q.val();
-        self.x_slot.next = self.x_index.q.val();
-        self.x_word.next = self.x_number.q.val();
         self.b_take.next = self.flows_words.q.val();
         self.r_place.next = (bit_cast::<5, 3>(self.index.q.val()) << 2)
             | bit_cast::<5, 2>(self.word.q.val().get_bits::<2>(0));
@@ -377,19 +355,12 @@ impl Logic for RedEmit {
             self.c_result.d.next = !self.passing.q.val();
             self.c_last.d.next = self.busy.q.val() & self.is_last.val();
         }
-        self.from.next = 1.into();
-        if self.index.q.val().get_bit(2) {
-            self.from.next = 2.into();
-        }
         if self.flows.q.val() {
-            self.from_low.d.next = 0.into();
-            self.from_high.d.next = 0.into();
-            if self.passing.q.val() & !self.at.q.val().get_bit(0) {
-                self.from_high.d.next = self.from.val();
-                if !self.at.q.val().get_bit(4) & !self.at.q.val().get_bit(6) {
-                    self.from_low.d.next = self.from.val();
-                }
-            }
+            self.keeps_high.d.next = self.passing.q.val() & !self.at.q.val().get_bit(0);
+            self.keeps_low.d.next = self.passing.q.val()
+                & !self.at.q.val().get_bit(0)
+                & !self.at.q.val().get_bit(4)
+                & !self.at.q.val().get_bit(6);
         }
         self.to_group.next = 0.into();
         if self.c_first.q.val() {
@@ -412,25 +383,13 @@ impl Logic for RedEmit {
         if self.b_late.val() {
             self.b_data.next = self.b_written.val();
         }
-        self.x_data.next = self.x_taken.val();
-        if self.x_late.val() {
-            self.x_data.next = self.x_written.val();
-        }
         self.kept_low.next = 0.into();
         self.kept_high.next = 0.into();
-        if self.from_low.q.val().get_bit(0) {
+        if self.keeps_low.q.val() {
             self.kept_low.next = self.b_data.val().get_bits::<32>(0);
         }
-        if self.from_high.q.val().get_bit(0) {
+        if self.keeps_high.q.val() {
             self.kept_high.next = self.b_data.val().get_bits::<32>(32);
-        }
-        self.x_low.next = 0.into();
-        self.x_high.next = 0.into();
-        if self.from_low.q.val().get_bit(1) {
-            self.x_low.next = self.x_data.val().get_bits::<32>(0);
-        }
-        if self.from_high.q.val().get_bit(1) {
-            self.x_high.next = self.x_data.val().get_bits::<32>(32);
         }
 
         // The word behind the one that leaves. Its result code is put in at the last moment.
@@ -453,8 +412,8 @@ impl Logic for RedEmit {
         }
         if self.flows_words.q.val() {
             self.p_word.d.next = self.swap.m.val()
-                | bit_cast::<64, 32>(self.kept_low.val() | self.x_low.val())
-                | (bit_cast::<64, 32>(self.kept_high.val() | self.x_high.val()) << 32);
+                | bit_cast::<64, 32>(self.kept_low.val())
+                | (bit_cast::<64, 32>(self.kept_high.val()) << 32);
         } else if self.p_stale.q.val() {
             self.p_word.d.next = self.late.m.val();
         }
