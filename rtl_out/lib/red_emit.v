@@ -84,6 +84,8 @@ module red_emit (
     reg         passing_reg;
     reg  [2:0]  index_reg;
     reg  [3:0]  word_reg;
+    reg  [1:0]  b_place_reg;      // Copies for the buffer; reset, or synthesis would merge them.
+    reg  [3:0]  b_number_reg;
     // The same, a bit for each number; of these those that are put together here: 0 to 7 of a
     // result, 0 and 4 of a frame that passes.
     reg  [11:0] at_reg;
@@ -222,8 +224,8 @@ module red_emit (
     assign freed = step & is_last & passing_reg;
     assign q_index = index_reg;
     assign q_word = word_reg[1:0];
-    assign b_slot = index_reg[1:0];
-    assign b_word = word_reg;
+    assign b_slot = b_place_reg;
+    assign b_word = b_number_reg;
     assign b_take = flows_words_reg;
     assign r_place = {index_reg, word_reg[1:0]};
     assign c_value = c_late_reg ? w_data : c_data_reg;
@@ -279,6 +281,8 @@ module red_emit (
         passing_reg = 1'b0;
         index_reg = 3'd0;
         word_reg = 4'd0;
+        b_place_reg = 2'd0;
+        b_number_reg = 4'd0;
         at_reg = 12'd0;
         head_at_reg = 8'd0;
         flows_reg = 1'b0;
@@ -327,6 +331,7 @@ module red_emit (
     always @(posedge clk) begin
         if (step) begin
             word_reg <= word_reg + 4'd1;
+            b_number_reg <= b_number_reg + 4'd1;
             at_reg <= {at_reg[10:0], 1'b0};
             head_at_reg <= {at_reg[6:0], 1'b0};
             if (passing_reg) begin
@@ -338,6 +343,8 @@ module red_emit (
             passing_reg <= jobs_rd_data[3];
             index_reg <= jobs_rd_data[2:0];
             word_reg <= 4'd0;
+            b_place_reg <= jobs_rd_data[1:0];
+            b_number_reg <= 4'd0;
             at_reg <= 12'd1;
             head_at_reg <= 8'd1;
             if (job_some_reg) begin
@@ -435,6 +442,8 @@ module red_emit (
             job_tail_reg <= 4'd0;
             job_some_reg <= 1'b0;
             busy_reg <= 1'b0;
+            b_place_reg <= 2'd0;
+            b_number_reg <= 4'd0;
             at_reg <= 12'd0;
             head_at_reg <= 8'd0;
             flows_reg <= 1'b1;

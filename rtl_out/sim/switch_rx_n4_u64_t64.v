@@ -140,7 +140,9 @@ module switch_rx_n4_u64_t64 (
     reg  [31:0] a_address_reg;    // Address of this frame.
     reg         a_multicast_reg;
     reg         a_fits_reg;       // The address is well formed: no bit above the table is set.
-    reg         look_1_reg;       // Age of the lookup.
+    // Age of the lookup: the first word has come so many clocks before stage 2, so with look_4 it
+    // is at stage 5.
+    reg         look_1_reg;
     reg         look_2_reg;
     reg         look_3_reg;
     reg         look_4_reg;
@@ -173,7 +175,6 @@ module switch_rx_n4_u64_t64 (
     reg         second_3_reg;
     reg  [63:0] e_data_reg;       // Stage 5.
     reg         e_valid_reg;
-    reg         e_first_reg;
     reg         e_at_4_reg;
     reg         e_at_6_reg;
     reg  [3:0]  e_moved_reg;
@@ -385,7 +386,7 @@ module switch_rx_n4_u64_t64 (
         end
     end
 
-    assign m_early = m_moved_reg & !e_first_reg;
+    assign m_early = m_moved_reg & !look_4_reg;
     assign m_late = !m_moved_reg;
 
     always @(*) begin
@@ -398,7 +399,7 @@ module switch_rx_n4_u64_t64 (
     end
 
     assign m_data = m_word_reg;
-    assign h_early = h_moved_reg & !e_first_reg;
+    assign h_early = h_moved_reg & !look_4_reg;
     assign h_late = !h_moved_reg;
 
     always @(*) begin
@@ -516,7 +517,6 @@ module switch_rx_n4_u64_t64 (
         second_3_reg = 1'b0;
         e_data_reg = 64'd0;
         e_valid_reg = 1'b0;
-        e_first_reg = 1'b0;
         e_at_4_reg = 1'b0;
         e_at_6_reg = 1'b0;
         e_moved_reg = 4'd0;
@@ -688,7 +688,6 @@ module switch_rx_n4_u64_t64 (
         e_at_6_reg <= note[2];
         e_moved_reg <= note[6:3];
         e_beat_reg <= note[15:7];
-        e_first_reg <= !(|note[15:7]);
 
         // Stage 5: words that are moved.
         if (e_valid_reg) begin

@@ -130,7 +130,7 @@ hdl_module! {
         a_multicast: DFF<Bit>,
         /// The address is well formed: no bit above the table is set.
         a_fits: DFF<Bit>,
-        /// Age of the lookup.
+        /// Age of the lookup: the first word has come so many clocks before stage 2, so with look_4 it is at stage 5.
         look_1: DFF<Bit>,
         look_2: DFF<Bit>,
         look_3: DFF<Bit>,
@@ -183,7 +183,6 @@ hdl_module! {
         /// Stage 5.
         e_data: DFF<Bits<64>>,
         #[reset] e_valid: DFF<Bit>,
-        e_first: DFF<Bit>,
         e_at_4: DFF<Bit>,
         e_at_6: DFF<Bit>,
         e_moved: DFF<Bits<4>>,
@@ -507,7 +506,6 @@ impl<
         self.e_at_6.d.next = self.note.val().get_bit(2);
         self.e_moved.d.next = self.note.val().get_bits::<4>(3);
         self.e_beat.d.next = self.note.val().get_bits::<A>(7);
-        self.e_first.d.next = !self.note.val().get_bits::<A>(7).any();
 
         // Stage 5: words that are moved.
         if self.e_valid.q.val() {
@@ -544,7 +542,7 @@ impl<
                 self.red.q.val() & self.engine_on.val() & !self.goes_down.val();
             self.h_moved.d.next = self.red.q.val() & self.engine_on.val();
         }
-        self.m_early.next = self.m_moved.q.val() & !self.e_first.q.val();
+        self.m_early.next = self.m_moved.q.val() & !self.look_4.q.val();
         self.m_late.next = !self.m_moved.q.val();
         self.m_offset.next = self.l_beat.q.val();
         self.m_word.d.next = self.l_data.q.val();
@@ -553,7 +551,7 @@ impl<
             self.m_word.d.next = self.e_word.val();
         }
         self.m_data.next = self.m_word.q.val();
-        self.h_early.next = self.h_moved.q.val() & !self.e_first.q.val();
+        self.h_early.next = self.h_moved.q.val() & !self.look_4.q.val();
         self.h_late.next = !self.h_moved.q.val();
         self.h_offset.next = self.l_beat.q.val();
         self.h_word.d.next = self.l_data.q.val();

@@ -147,8 +147,6 @@ impl Look {
 pub struct Taken {
     /// Past an engine that looks at it; if it leaves by the engine's port, then after that.
     pub look: Option<Look>,
-    /// It is a reduction frame on a tree.
-    pub reduction: bool,
     /// Bit p: a copy leaves by port p, whatever engines do.
     copies: u64,
 }
@@ -261,10 +259,12 @@ impl Switch {
         self.ecn_threshold != 0 && queued > self.ecn_threshold as u64
     }
 
-    /// A plain frame begins to leave by a port; the queue that it leaves holds so many words, the frame's own among them. Marks
-    /// the frame and counts it if the queue is long and the frame can be marked (CL-4); whether it did.
+    /// A frame that no engine looks at begins to leave by a port; the queue that it leaves holds so many words, the frame's own
+    /// among them. Marks the frame and counts it if the queue is long and the frame can be marked (CL-4), which a reduction frame
+    /// never can; whether it did.
     pub fn leave(&mut self, port: u8, frame: &mut [u8], queued: u64) -> bool {
-        let marked = self.is_long(queued) && roce::mark_congestion(frame);
+        let marked =
+            self.is_long(queued) && !self.is_reduction(frame) && roce::mark_congestion(frame);
         if marked && let Some(slot) = self.ports.get_mut(usize::from(port)) {
             slot.counters.count(Counter::EcnMarked);
         }
@@ -399,6 +399,12 @@ impl Switch {
         Some(together)
     }
 
+    /// A multicast frame with the Ethertype of reductions.
+    fn is_reduction(&self, frame: &[u8]) -> bool {
+        frame.first().is_some_and(|byte| byte & 1 == 1)
+            && frame.get(12..HEADER_LEN) == Some(&self.ethertype.to_be_bytes())
+    }
+
     fn forward(&mut self, entry: u8, bytes: &[u8]) -> Result<Taken, Counter> {
         let Some(input) = self.ports.get_mut(usize::from(entry)) else {
             return Ok(Taken::default());
@@ -437,8 +443,7 @@ impl Switch {
         if !at_parent && tree.parent >= self.ports() {
             return Err(Counter::NoRoute);
         }
-        let reduction = bytes[12..HEADER_LEN] == self.ethertype.to_be_bytes();
-        let frame = if reduction {
+        let frame = if self.is_reduction(bytes) {
             Some(Frame::parse(bytes, self.ethertype).map_err(|_| Counter::Malformed)?)
         } else {
             None
@@ -466,7 +471,7 @@ impl Switch {
         } else {
             Taken::default()
         };
-        (taken.look, taken.reduction) = (look, reduction);
+        taken.look = look;
         Ok(taken)
     }
 

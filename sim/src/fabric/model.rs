@@ -1,9 +1,9 @@
 //! A switch as a model: [`Switch`] with the queues and the times of the RTL around it.
 //!
-//! What is to become of a frame is decided in the clock of its last word. Reduction frames, upwards and downwards, go through the
-//! engine of the port that they leave by, and wait their turn there: the engine takes a frame in as many clocks as it has words in
-//! the queue, so contributions that come at once from several ports follow each other, unless the engine takes them together. They
-//! act when they begin there. Beside those that it looks at it takes as many that pass without a look.
+//! What is to become of a frame is decided in the clock of its last word. Frames that an engine looks at wait their turn there: it
+//! takes a frame in as many clocks as it has words in the queue, so contributions that come at once from several ports follow each
+//! other, unless the engine takes them together. They act when they begin there. All others leave beside them as they came, each
+//! behind those that were before it in its queue.
 
 mod before;
 mod output;
@@ -15,7 +15,8 @@ use tributary_protocol::red::{Counter, PortSettings, Switch, SwitchConfig, Switc
 
 use super::describe::{Fabric, LinkSpec, SwitchSpec};
 use super::node::{ActsOn, Departure, SwitchNode};
-use super::timing::{ENGINE_CLOCKS, FORWARD_CLOCKS, STORED_WORDS, words};
+use super::timing::ENGINE_CLOCKS;
+use before::Arrival;
 use output::Output;
 
 /// A switch as a model.
@@ -113,24 +114,19 @@ impl SwitchNode for ModelSwitch {
         }
         let input = usize::from(port);
         let taken = self.switch.take(port, bytes);
-        let length = if taken.reduction {
-            STORED_WORDS
-        } else {
-            words(bytes.len())
-        };
         let whole: Arc<[u8]> = bytes.into();
         let looks = taken.look.map(|look| (look.port, Some(look)));
         for (out, look) in looks
             .into_iter()
             .chain(taken.ports().map(|out| (out, None)))
         {
-            let output = &mut self.outputs[usize::from(out)];
-            if output.room(input, now) < length {
+            let arrival = Arrival {
+                input,
+                bytes: whole.clone(),
+                look,
+            };
+            if !self.outputs[usize::from(out)].take(arrival, now) {
                 self.queue_full += 1;
-            } else if taken.reduction {
-                output.push_reduction(input, whole.clone(), look, now);
-            } else {
-                output.push(input, whole.clone(), now + FORWARD_CLOCKS);
             }
         }
     }
@@ -144,7 +140,7 @@ impl SwitchNode for ModelSwitch {
         if self.switch.next_deadline().is_some_and(|at| at <= now) {
             for (port, bytes) in self.switch.tick(now) {
                 let output = &mut self.outputs[usize::from(port)];
-                output.push_from_engine(bytes.into(), now + ENGINE_CLOCKS, false);
+                output.push_from_engine(bytes.into(), now + ENGINE_CLOCKS);
             }
         }
         for (port, output) in (0u8..).zip(&mut self.outputs) {

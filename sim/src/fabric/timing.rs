@@ -2,10 +2,12 @@
 
 // All from the clock in which one word stands at an input to the clock in which another stands at an output.
 
-/// From the last word of a plain frame in to its first word out, through an idle switch.
+/// From the last word of a frame in to its first word out, through an idle switch, if no engine looks at it.
 pub const FORWARD_CLOCKS: u64 = 9;
-/// From the last word of a reduction frame in to its first word at the engine of the port that it leaves by.
+/// From the last word of a frame in to its first word past the queue: at the engine, if that looks at it.
 pub const TO_ENGINE_CLOCKS: u64 = 6;
+/// From there to its first word out, of one that no engine looks at.
+pub const LINE_CLOCKS: u64 = FORWARD_CLOCKS - TO_ENGINE_CLOCKS;
 /// From the first word of the last contribution at the engine to the first word of the result out.
 pub const ENGINE_CLOCKS: u64 = 11;
 /// Clocks by which a contribution may be ready later than another one begins, and still be taken with it. Less than
@@ -17,11 +19,9 @@ pub const OTHERS_MAX: usize = 15;
 pub const ASIDE_CLOCKS: u64 = 15;
 /// From the first word at the engine of a frame that passes unchanged upwards to its first word out.
 pub const PASS_CLOCKS: u64 = 11;
-/// From the first word at the engine of a frame that goes down a tree to its first word out.
-pub const DOWN_CLOCKS: u64 = 9;
-/// Between two reduction frames of one queue of which the engine looks at one and the other passes.
+/// Between two frames of one queue of which the engine looks at one and not at the other.
 pub const OTHER_READER_CLOCKS: u64 = 1;
-/// Words of a reduction frame that a queue holds, and clocks that it takes into an engine.
+/// Words that a queue holds of a frame for its engine, and clocks that it takes into it.
 pub const STORED_WORDS: u64 = 11;
 /// From the last word of the last contribution in to the first word of the result out.
 pub const RESULT_CLOCKS: u64 = TO_ENGINE_CLOCKS + ENGINE_CLOCKS;

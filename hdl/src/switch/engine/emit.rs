@@ -105,6 +105,9 @@ hdl_module! {
         passing: DFF<Bit>,
         index: DFF<Bits<3>>,
         word: DFF<Bits<4>>,
+        /// Copies for the buffer; reset, or synthesis would merge them.
+        #[reset] b_place: DFF<Bits<2>>,
+        #[reset] b_number: DFF<Bits<4>>,
         /// The same, a bit for each number; of these those that are put together here: 0 to 7 of a result, 0 and 4 of a frame that
         /// passes.
         #[reset] at: DFF<Bits<12>>,
@@ -229,6 +232,7 @@ impl Logic for RedEmit {
         self.job_after.next = self.job_head.q.val() + 1;
         if self.step.val() {
             self.word.d.next = self.word.q.val() + 1;
+            self.b_number.d.next = self.b_number.q.val() + 1;
             self.at.d.next = self.at.q.val() << 1;
             self.head_at.d.next = bit_cast::<8, 12>(self.at.q.val()) << 1;
             if self.passing.q.val() {
@@ -240,6 +244,8 @@ impl Logic for RedEmit {
             self.passing.d.next = self.jobs.rd.data.val().get_bit(3);
             self.index.d.next = self.jobs.rd.data.val().get_bits::<3>(0);
             self.word.d.next = 0.into();
+            self.b_place.d.next = self.jobs.rd.data.val().get_bits::<2>(0);
+            self.b_number.d.next = 0.into();
             self.at.d.next = 1.into();
             self.head_at.d.next = 1.into();
             if self.job_some.q.val() {
@@ -257,8 +263,8 @@ impl Logic for RedEmit {
         self.freed.next = self.step.val() & self.is_last.val() & self.passing.q.val();
         self.q_index.next = self.index.q.val();
         self.q_word.next = self.word.q.val().get_bits::<2>(0);
-        self.b_slot.next = self.index.q.val().get_bits::<2>(0);
-        self.b_word.next = self.word.q.val();
+        self.b_slot.next = self.b_place.q.val();
+        self.b_word.next = self.b_number.q.val();
         self.b_take.next = self.flows_words.q.val();
         self.r_place.next = (bit_cast::<5, 3>(self.index.q.val()) << 2)
             | bit_cast::<5, 2>(self.word.q.val().get_bits::<2>(0));

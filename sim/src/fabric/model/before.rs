@@ -1,7 +1,8 @@
-//! Reduction frames on their way from the inputs to the engine of an output: whose turn it is, and who is taken together.
+//! Frames on their way from the inputs to the engine of an output: whose turn it is, and who is taken together.
 //!
-//! The queue of an input is left in the order in which it was entered. One reader takes what the engine looks at, one what
-//! passes; both a frame in as many clocks as it has words. What passes has its time as soon as nothing before it waits.
+//! The queue of an input is left in the order in which it was entered. One reader takes what the engine looks at, one all
+//! else; both a frame in as many clocks as it has words. What no engine looks at has its time as soon as nothing before it waits
+//! for the engine; whether the line is free then is another matter.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,22 +11,40 @@ use tributary_protocol::red::{Frame, Look};
 
 use crate::fabric::timing::{
     ASIDE_CLOCKS, OTHER_READER_CLOCKS, OTHERS_MAX, STORED_WORDS, TO_ENGINE_CLOCKS, TOGETHER_CLOCKS,
+    words,
 };
+
+/// A frame that has come in whole.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    pub input: usize,
+    pub bytes: Arc<[u8]>,
+    /// What the engine has to look at; otherwise it passes.
+    pub look: Option<Look>,
+}
+
+impl Arrival {
+    /// Words that a queue holds of it.
+    pub fn words(&self) -> u64 {
+        match self.look {
+            Some(_) => STORED_WORDS,
+            None => words(self.bytes.len()),
+        }
+    }
+}
 
 /// A frame that has not begun.
 #[derive(Debug)]
 struct Waiting {
     /// Clock from which on it can begin.
     ready: u64,
-    /// What the engine has to look at; otherwise it passes.
-    look: Option<Look>,
-    bytes: Arc<[u8]>,
+    frame: Arrival,
 }
 
 /// The queue of an input.
 #[derive(Debug, Default)]
 struct Queue {
-    /// When frames that have begun have left it, oldest first.
+    /// When frames that the engine has begun to look at have left it, oldest first.
     leaving: VecDeque<u64>,
     /// Those that have not; the engine looks at the oldest one.
     waiting: VecDeque<Waiting>,
@@ -67,8 +86,14 @@ pub(super) struct Begin {
     others: Inputs,
 }
 
-/// A frame that passes: its first word is past the queues in this clock.
-pub(super) type Pass = (u64, Arc<[u8]>);
+/// A frame that passes.
+#[derive(Debug)]
+pub(super) struct Pass {
+    pub input: usize,
+    /// Its first word can be past the queue in this clock.
+    pub begin: u64,
+    pub bytes: Arc<[u8]>,
+}
 
 /// Everything before the engine of an output.
 #[derive(Debug)]
@@ -76,9 +101,8 @@ pub(super) struct Before {
     queues: Vec<Queue>,
     /// Inputs whose oldest frame is for the engine to look at.
     heads: Inputs,
-    /// When the readers have taken what they are at.
+    /// When the engine's reader has taken what it is at.
     looks_free_at: u64,
-    passes_free_at: u64,
     /// The input that was chosen last, and when the next one is at the earliest, as a frame that begins then.
     last: Option<usize>,
     choice_from: u64,
@@ -95,7 +119,6 @@ impl Before {
             queues: (0..inputs).map(|_| Queue::default()).collect(),
             heads: 0,
             looks_free_at: 0,
-            passes_free_at: 0,
             last: None,
             choice_from: 0,
             stopped: 0,
@@ -108,30 +131,22 @@ impl Before {
         self.next
     }
 
-    /// Words of an input's frames that have not left its queue.
+    /// Words in an input's queue of frames that wait for the engine or behind such, or have begun there and not left.
     pub fn queued(&mut self, input: usize, now: u64) -> u64 {
         let queue = &mut self.queues[input];
         while queue.leaving.front().is_some_and(|left| *left <= now) {
             queue.leaving.pop_front();
         }
-        (queue.leaving.len() + queue.waiting.len()) as u64 * STORED_WORDS
+        let waiting = queue.waiting.iter().map(|waiting| waiting.frame.words());
+        queue.leaving.len() as u64 * STORED_WORDS + waiting.sum::<u64>()
     }
 
-    /// A frame has come in, which the engine is to look at or not; gives it back with its time if it passes and nothing before
-    /// it waits.
-    pub fn push(
-        &mut self,
-        input: usize,
-        bytes: Arc<[u8]>,
-        look: Option<Look>,
-        now: u64,
-    ) -> Option<Pass> {
+    /// A frame has come in; gives it back with its time if it passes and nothing before it waits.
+    pub fn push(&mut self, frame: Arrival, now: u64) -> Option<Pass> {
+        let input = frame.input;
         let queue = &mut self.queues[input];
-        queue.waiting.push_back(Waiting {
-            ready: now + TO_ENGINE_CLOCKS,
-            look,
-            bytes,
-        });
+        let ready = now + TO_ENGINE_CLOCKS;
+        queue.waiting.push_back(Waiting { ready, frame });
         if queue.waiting.len() > 1 {
             return None;
         }
@@ -147,15 +162,18 @@ impl Before {
     /// The oldest frame of an input, if it passes.
     fn pass(&mut self, input: usize) -> Option<Pass> {
         let queue = &mut self.queues[input];
-        queue.waiting.front().filter(|frame| frame.look.is_none())?;
-        let frame = queue.waiting.pop_front()?;
-        let begin = frame.ready.max(self.passes_free_at).max(queue.passes_from);
-        let left = begin + STORED_WORDS;
-        queue.leaving.push_back(left);
+        let passes = |waiting: &&Waiting| waiting.frame.look.is_none();
+        queue.waiting.front().filter(passes)?;
+        let Waiting { ready, frame } = queue.waiting.pop_front()?;
+        let begin = ready.max(queue.passes_from);
+        let left = begin + frame.words();
         queue.passes_from = left;
         queue.looks_from = left + OTHER_READER_CLOCKS;
-        self.passes_free_at = left;
-        Some((begin, frame.bytes))
+        Some(Pass {
+            input,
+            begin,
+            bytes: frame.bytes,
+        })
     }
 
     /// Takes down whether the engine looks at an input's oldest frame.
@@ -170,7 +188,7 @@ impl Before {
 
     fn head(&self, input: usize) -> Option<(u64, &Look)> {
         let frame = self.queues[input].waiting.front()?;
-        Some((frame.ready, frame.look.as_ref()?))
+        Some((frame.ready, frame.frame.look.as_ref()?))
     }
 
     fn ready(&self, input: usize) -> Option<u64> {
@@ -223,7 +241,7 @@ impl Before {
             let others = each(others).filter_map(frame);
             std::iter::once(look.frame).chain(others).collect()
         });
-        let bytes = self.queues[input].waiting.front()?.bytes.clone();
+        let bytes = self.queues[input].waiting.front()?.frame.bytes.clone();
         Some(Begin {
             at,
             look,
