@@ -43,9 +43,7 @@ module red_emit (
     output wire [1:0]  b_slot,         // Place in the buffer of the frame that is sent.
     output wire [3:0]  b_word,         // Number of its word.
     output wire        b_take,         // The word is taken.
-    input  wire        b_late,         // From the next clock on the word taken last is b_written, otherwise b_taken.
-    input  wire [63:0] b_taken,        // The word.
-    input  wire [63:0] b_written,      // The word.
+    input  wire [63:0] b_taken,        // The word taken last, from the next clock on.
     input  wire [15:0] b_key,          // Key of the frame.
 
     // m: Frames to send.
@@ -154,8 +152,7 @@ module red_emit (
     wire [63:0] sum;
     wire [63:0] value;
     wire [63:0] composed;
-    wire [63:0] b_data;        // The word of the buffer; halves of it that are kept, or zero.
-    wire [31:0] kept_low;
+    wire [31:0] kept_low;      // Halves of the buffer's word that are kept, or zero.
     wire [31:0] kept_high;
     reg  [63:0] p_patched;
     wire [63:0] patch_rc;
@@ -240,9 +237,8 @@ module red_emit (
     assign value = c_is_value_reg ? c_value : 64'd0;
     assign composed = c_head_reg | to_group | sum | value;
     // A word of a passing frame: what the input replaced is left out, words 0 and 4 are composed.
-    assign b_data = b_late ? b_written : b_taken;
-    assign kept_low = keeps_low_reg ? b_data[31:0] : 32'd0;
-    assign kept_high = keeps_high_reg ? b_data[63:32] : 32'd0;
+    assign kept_low = keeps_low_reg ? b_taken[31:0] : 32'd0;
+    assign kept_high = keeps_high_reg ? b_taken[63:32] : 32'd0;
     assign patch_rc = {40'd0, q_rc[0], 12'd0, q_rc[3:1], 8'd0};
     assign patch_oflow = p_repsum_reg ? {59'd0, q_oflow, 3'd0} : 64'd0;
 

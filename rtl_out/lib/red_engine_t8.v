@@ -159,9 +159,7 @@ module red_engine_t8 (
     wire        together_counted;
     wire [1:0]  kept_slot;             // Its place.
     wire        kept_room;             // Besides the frame that comes one more may pass.
-    wire        kept_b_late;           // From the next clock on: the word taken last is b_written, otherwise b_taken.
     wire [63:0] kept_b_taken;          // The word taken last.
-    wire [63:0] kept_b_written;        // The word that was written in the clock before.
     wire [15:0] kept_b_key;            // Key of the frame: tree 15:3, reduction id 2:0.
 
     red_match_d8 matcher (
@@ -287,9 +285,7 @@ module red_engine_t8 (
         .b_slot        (emit_b_slot),
         .b_word        (emit_b_word),
         .b_take        (emit_b_take),
-        .b_late        (kept_b_late),
         .b_taken       (kept_b_taken),
-        .b_written     (kept_b_written),
         .b_key         (kept_b_key),
         .m_valid       (m_valid),
         .m_ready       (m_ready),
@@ -338,24 +334,22 @@ module red_engine_t8 (
 
     // Frames that may pass.
     red_buffer kept (
-        .clk       (clk),
-        .rst       (rst),
+        .clk     (clk),
+        .rst     (rst),
         // Every frame goes into a buffer; its place is kept if it passes.
-        .s_valid   (s_valid),
-        .s_data    (s_data),
-        .s_first   (s_first),
-        .push      (matcher_c_pass),
-        .slot      (kept_slot),
-        .room      (kept_room),
+        .s_valid (s_valid),
+        .s_data  (s_data),
+        .s_first (s_first),
+        .push    (matcher_c_pass),
+        .slot    (kept_slot),
+        .room    (kept_room),
         // The word that is sent.
-        .b_slot    (emit_b_slot),
-        .b_word    (emit_b_word),
-        .b_take    (emit_b_take),
-        .b_late    (kept_b_late),
-        .b_taken   (kept_b_taken),
-        .b_written (kept_b_written),
-        .b_key     (kept_b_key),
-        .freed     (emit_freed)
+        .b_slot  (emit_b_slot),
+        .b_word  (emit_b_word),
+        .b_take  (emit_b_take),
+        .b_taken (kept_b_taken),
+        .b_key   (kept_b_key),
+        .freed   (emit_freed)
     );
 
     // Combinational logic

@@ -125,9 +125,7 @@ impl Logic for RedEngine {
         self.kept.b_take.next = self.emit.b_take.val();
         self.kept.freed.next = self.emit.freed.val();
         self.emit.b_key.next = self.kept.b_key.val();
-        self.emit.b_late.next = self.kept.b_late.val();
         self.emit.b_taken.next = self.kept.b_taken.val();
-        self.emit.b_written.next = self.kept.b_written.val();
 
         // Contributions that wait together.
         self.take.next = self.matcher.take.val();

@@ -6,10 +6,11 @@ use crate::prelude::*;
 hdl_module! {
     /// Keeps frames until they are sent on: four places of 11 words each. Every frame is written into a place, word by word as it
     /// comes: 6, 7, 8 to 11, 1 to 5. It keeps the place if it passes, which is said while it comes, before its last word.
-    /// A word may be taken in the clock in which it is written.
-    /// Stages: 1 a word is written; of those that are read, 1 the memory, 2 b_taken, or b_written if b_late. What comes in is never
+    /// A word may be taken from the clock after that on in which it is written: a frame whose push comes with its sixth word is sent
+    /// from two clocks later on, word 1, the seventh that comes, one clock after that.
+    /// Stages: 1 a word is written; of those that are read, 1 the memory, 2 b_taken. What comes in is never
     /// stalled; places are freed one by one, in their order, and room falls when they run short. While b_take is low b_taken holds the
-    /// word, taken over from b_written if that had it.
+    /// word.
     #[module("red_buffer")]
     pub struct RedBuffer {
         /// Clock.
@@ -34,23 +35,16 @@ hdl_module! {
         pub b_word: Signal<In, Bits<4>>,
         /// The word is taken.
         pub b_take: Signal<In, Bit>,
-        /// From the next clock on: the word taken last is b_written, otherwise b_taken.
-        pub b_late: Signal<Out, Bit>,
         /// The word taken last.
         pub b_taken: Signal<Out, Bits<64>>,
-        /// The word that was written in the clock before.
-        pub b_written: Signal<Out, Bits<64>>,
         /// Key of the frame: tree 15:3, reduction id 2:0.
         pub b_key: Signal<Out, Bits<16>>,
         /// The frame has been sent: its place is free.
         pub freed: Signal<In, Bit>,
         words: AsyncRam<64, 6>,
         keys: AsyncRam<16, 2>,
-        /// The word that was written in the clock before.
-        written: DFF<Bits<64>>,
-        /// The word taken last; it was just being written then.
+        /// The word taken last.
         taken: DFF<Bits<64>>,
-        late: DFF<Bit>,
         /// The word's number in the frame, the next word's: 6 to 11, then 1 to 5.
         number: Signal<Local, Bits<4>>,
         number_next: DFF<Bits<4>>,
@@ -85,18 +79,9 @@ impl Logic for RedBuffer {
         self.words.rd.addr.next =
             (bit_cast::<6, 2>(self.b_slot.val()) << 4) | bit_cast::<6, 4>(self.b_word.val());
         self.keys.rd.addr.next = self.b_slot.val();
-        self.written.d.next = self.s_data.val();
         self.b_taken.next = self.taken.q.val();
-        self.b_written.next = self.written.q.val();
-        self.b_late.next = self.late.q.val();
-        self.late.d.next = self.b_take.val()
-            & self.s_valid.val()
-            & (self.place.q.val() == self.b_slot.val())
-            & (self.number.val() == self.b_word.val());
         if self.b_take.val() {
             self.taken.d.next = self.words.rd.data.val();
-        } else if self.late.q.val() {
-            self.taken.d.next = self.written.q.val();
         }
         self.b_key.next = self.keys.rd.data.val();
         if self.s_valid.val() & self.s_first.val() {

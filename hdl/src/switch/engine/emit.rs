@@ -73,12 +73,8 @@ hdl_module! {
         pub b_word: Signal<Out, Bits<4>>,
         /// The word is taken.
         pub b_take: Signal<Out, Bit>,
-        /// From the next clock on the word taken last is b_written, otherwise b_taken.
-        pub b_late: Signal<In, Bit>,
-        /// The word.
+        /// The word taken last, from the next clock on.
         pub b_taken: Signal<In, Bits<64>>,
-        /// The word.
-        pub b_written: Signal<In, Bits<64>>,
         /// Key of the frame.
         pub b_key: Signal<In, Bits<16>>,
         /// Frames to send.
@@ -168,8 +164,7 @@ hdl_module! {
         sum: Signal<Local, Bits<64>>,
         value: Signal<Local, Bits<64>>,
         composed: Signal<Local, Bits<64>>,
-        /// The word of the buffer; halves of it that are kept, or zero.
-        b_data: Signal<Local, Bits<64>>,
+        /// Halves of the buffer's word that are kept, or zero.
         kept_low: Signal<Local, Bits<32>>,
         kept_high: Signal<Local, Bits<32>>,
         /// The word behind the one that leaves.
@@ -385,17 +380,13 @@ impl Logic for RedEmit {
         self.swap.s.next = self.composed.val();
 
         // A word of a passing frame: what the input replaced is left out, words 0 and 4 are composed.
-        self.b_data.next = self.b_taken.val();
-        if self.b_late.val() {
-            self.b_data.next = self.b_written.val();
-        }
         self.kept_low.next = 0.into();
         self.kept_high.next = 0.into();
         if self.keeps_low.q.val() {
-            self.kept_low.next = self.b_data.val().get_bits::<32>(0);
+            self.kept_low.next = self.b_taken.val().get_bits::<32>(0);
         }
         if self.keeps_high.q.val() {
-            self.kept_high.next = self.b_data.val().get_bits::<32>(32);
+            self.kept_high.next = self.b_taken.val().get_bits::<32>(32);
         }
 
         // The word behind the one that leaves. Its result code is put in at the last moment.
