@@ -150,6 +150,7 @@ module red_accumulate_d8 (
     reg         rec_load_reg;
     reg         rec_differs_reg;
     reg         rec_keeps_reg;
+    reg         words_differ_reg;  // Of these, that operations differ, a clock later for the words of the result.
     reg         rec_over_reg;
     reg         rec_repsum_reg;
     reg  [2:0]  rec_index_reg;
@@ -469,9 +470,8 @@ module red_accumulate_d8 (
     assign follows_at = stores & t4_reg & t15_reg & near_hit_reg;
 
     always @(*) begin
-        // Clocks 13 to 16: results of the lane.
         result = lane_m_data;
-        if (rec_differs_reg) begin
+        if (words_differ_reg) begin
             result = 64'd0;
             if (t13_reg) begin
                 result = {first_source_reg, source_reg};
@@ -563,6 +563,7 @@ module red_accumulate_d8 (
         rec_load_reg = 1'b0;
         rec_differs_reg = 1'b0;
         rec_keeps_reg = 1'b0;
+        words_differ_reg = 1'b0;
         rec_over_reg = 1'b0;
         rec_repsum_reg = 1'b0;
         rec_index_reg = 3'd0;
@@ -770,6 +771,9 @@ module red_accumulate_d8 (
         counts_reg <= stores & !rec_differs_reg;
         counts_moved_reg <= stores & moves_reg;
         place_reg <= {rec_index_reg, result_word[1:0]};
+
+        // Clocks 13 to 16: results of the lane.
+        words_differ_reg <= rec_differs_reg;
 
         r_a_reg <= words_r_rd_data;
         // The last word of the frame before, if that has moved it, is written in the clock in which

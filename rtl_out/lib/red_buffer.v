@@ -30,6 +30,8 @@ module red_buffer (
     output wire        room,     // Besides the frame that comes one more may pass.
     input  wire [1:0]  b_slot,   // Place of the frame that is sent.
     input  wire [3:0]  b_word,   // Number of its word.
+    input  wire [1:0]  h_slot,   // The same, for the second half of the word.
+    input  wire [3:0]  h_word,   // The same.
     input  wire        b_take,   // The word is taken.
     output wire [63:0] b_taken,  // The word taken last.
     output wire [15:0] b_key,    // Key of the frame: tree 15:3, reduction id 2:0.
@@ -44,17 +46,29 @@ module red_buffer (
     reg         passes_reg;       // The frame under way passes.
 
     // Signals
-    wire [3:0]  number;         // The word's number in the frame, the next word's: 6 to 11, then 1 to 5.
-    wire [63:0] words_rd_data;  // The word that was read.
-    wire        keys_wr_en;     // The word is written.
+    wire [5:0]  at;
+    wire [3:0]  number;        // The word's number in the frame, the next word's: 6 to 11, then 1 to 5.
+    wire [31:0] low_rd_data;   // The word that was read.
+    wire [31:0] high_rd_data;  // The word that was read.
+    wire        keys_wr_en;    // The word is written.
 
-    ram_async #(.W(64), .A(6)) words (
+    // Halves of the words: each has its own address, which has many readers.
+    ram_async #(.W(32), .A(6)) low (
         .clk     (clk),
         .rd_addr ({b_slot, b_word}),
-        .rd_data (words_rd_data),
+        .rd_data (low_rd_data),
         .wr_en   (s_valid),
-        .wr_addr ({place_reg, number}),
-        .wr_data (s_data)
+        .wr_addr (at),
+        .wr_data (s_data[31:0])
+    );
+
+    ram_async #(.W(32), .A(6)) high (
+        .clk     (clk),
+        .rd_addr ({h_slot, h_word}),
+        .rd_data (high_rd_data),
+        .wr_en   (s_valid),
+        .wr_addr (at),
+        .wr_data (s_data[63:32])
     );
 
     ram_async #(.W(16), .A(2)) keys (
@@ -68,6 +82,7 @@ module red_buffer (
 
     // Combinational logic
     assign number = s_first ? 4'd6 : number_next_reg;
+    assign at = {place_reg, number};
     assign keys_wr_en = s_valid & s_first;
     assign b_taken = taken_reg;
     assign slot = place_reg;
@@ -91,7 +106,7 @@ module red_buffer (
         end
 
         if (b_take) begin
-            taken_reg <= words_rd_data;
+            taken_reg <= {high_rd_data, low_rd_data};
         end
 
         if (s_valid & s_first) begin

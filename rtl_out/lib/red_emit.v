@@ -42,6 +42,8 @@ module red_emit (
     input  wire [5:0]  q_op,           // Operation.
     output wire [1:0]  b_slot,         // Place in the buffer of the frame that is sent.
     output wire [3:0]  b_word,         // Number of its word.
+    output wire [1:0]  h_slot,         // The same, for the second half of the word.
+    output wire [3:0]  h_word,         // The same.
     output wire        b_take,         // The word is taken.
     input  wire [63:0] b_taken,        // The word taken last, from the next clock on.
     input  wire [15:0] b_key,          // Key of the frame.
@@ -82,8 +84,11 @@ module red_emit (
     reg         passing_reg;
     reg  [2:0]  index_reg;
     reg  [3:0]  word_reg;
-    reg  [1:0]  b_place_reg;      // Copies for the buffer; reset, or synthesis would merge them.
+    // Copies for the buffer. Reset, and the second ones complements, or synthesis would merge them.
+    reg  [1:0]  b_place_reg;
     reg  [3:0]  b_number_reg;
+    reg  [1:0]  h_place_reg;
+    reg  [3:0]  h_number_reg;
     // The same, a bit for each number; of these those that are put together here: 0 to 7 of a
     // result, 0 and 4 of a frame that passes.
     reg  [11:0] at_reg;
@@ -223,6 +228,8 @@ module red_emit (
     assign q_word = word_reg[1:0];
     assign b_slot = b_place_reg;
     assign b_word = b_number_reg;
+    assign h_slot = ~h_place_reg;
+    assign h_word = ~h_number_reg;
     assign b_take = flows_words_reg;
     assign r_place = {index_reg, word_reg[1:0]};
     assign c_value = c_late_reg ? w_data : c_data_reg;
@@ -279,6 +286,8 @@ module red_emit (
         word_reg = 4'd0;
         b_place_reg = 2'd0;
         b_number_reg = 4'd0;
+        h_place_reg = 2'd0;
+        h_number_reg = 4'd0;
         at_reg = 12'd0;
         head_at_reg = 8'd0;
         flows_reg = 1'b0;
@@ -328,6 +337,7 @@ module red_emit (
         if (step) begin
             word_reg <= word_reg + 4'd1;
             b_number_reg <= b_number_reg + 4'd1;
+            h_number_reg <= h_number_reg - 4'd1;
             at_reg <= {at_reg[10:0], 1'b0};
             head_at_reg <= {at_reg[6:0], 1'b0};
             if (passing_reg) begin
@@ -341,6 +351,8 @@ module red_emit (
             word_reg <= 4'd0;
             b_place_reg <= jobs_rd_data[1:0];
             b_number_reg <= 4'd0;
+            h_place_reg <= ~jobs_rd_data[1:0];
+            h_number_reg <= 4'hf;
             at_reg <= 12'd1;
             head_at_reg <= 8'd1;
             if (job_some_reg) begin
@@ -440,6 +452,8 @@ module red_emit (
             busy_reg <= 1'b0;
             b_place_reg <= 2'd0;
             b_number_reg <= 4'd0;
+            h_place_reg <= 2'd0;
+            h_number_reg <= 4'd0;
             at_reg <= 12'd0;
             head_at_reg <= 8'd0;
             flows_reg <= 1'b1;

@@ -129,6 +129,8 @@ module red_engine_t8 (
     wire [1:0]  emit_q_word;           // Word of its value.
     wire [1:0]  emit_b_slot;           // Place in the buffer of the frame that is sent.
     wire [3:0]  emit_b_word;           // Number of its word.
+    wire [1:0]  emit_h_slot;           // The same, for the second half of the word.
+    wire [3:0]  emit_h_word;           // The same.
     wire        emit_b_take;           // The word is taken.
     wire        emit_done_valid;       // A result has been sent: its descriptor is free.
     wire [2:0]  emit_done_index;       // The descriptor.
@@ -284,6 +286,8 @@ module red_engine_t8 (
         .q_op          (matcher_q_op),
         .b_slot        (emit_b_slot),
         .b_word        (emit_b_word),
+        .h_slot        (emit_h_slot),
+        .h_word        (emit_h_word),
         .b_take        (emit_b_take),
         .b_taken       (kept_b_taken),
         .b_key         (kept_b_key),
@@ -346,6 +350,8 @@ module red_engine_t8 (
         // The word that is sent.
         .b_slot  (emit_b_slot),
         .b_word  (emit_b_word),
+        .h_slot  (emit_h_slot),
+        .h_word  (emit_h_word),
         .b_take  (emit_b_take),
         .b_taken (kept_b_taken),
         .b_key   (kept_b_key),

@@ -36,7 +36,7 @@ module red_half_compare (
     // Registers
     reg        lt_reg;          // Sign of a difference, as in the comparison of words.
     reg        low_lt_reg;
-    reg        eq_reg;
+    reg  [3:0] eq_reg;          // Octets 0 to 2, and bits 30:24, are the same.
     reg  [7:0] ab_reg;
     reg  [7:0] ba_reg;
     reg        a_normal_reg;
@@ -55,7 +55,7 @@ module red_half_compare (
     assign low_lt_next_diff = {1'b0, s_a[21:0]} - {1'b0, s_b[21:0]};
     assign m_lt = lt_reg;
     assign m_low_lt = low_lt_reg;
-    assign m_eq = eq_reg;
+    assign m_eq = &eq_reg;
     assign m_ab = ab_reg;
     assign m_ba = ba_reg;
     assign m_a_normal = a_normal_reg;
@@ -70,7 +70,7 @@ module red_half_compare (
     initial begin
         lt_reg = 1'b0;
         low_lt_reg = 1'b0;
-        eq_reg = 1'b0;
+        eq_reg = 4'd0;
         ab_reg = 8'd0;
         ba_reg = 8'd0;
         a_normal_reg = 1'b0;
@@ -84,7 +84,14 @@ module red_half_compare (
     always @(posedge clk) begin
         lt_reg <= lt_next_diff[31];
         low_lt_reg <= low_lt_next_diff[22];
-        eq_reg <= s_a[30:0] == s_b[30:0];
+
+        eq_reg <= {
+            s_a[30:24] == s_b[30:24],
+            s_a[23:16] == s_b[23:16],
+            s_a[15:8] == s_b[15:8],
+            s_a[7:0] == s_b[7:0]
+        };
+
         ab_reg <= s_a[30:23] - s_b[30:23];
         ba_reg <= s_b[30:23] - s_a[30:23];
         a_normal_reg <= |s_a[30:23];

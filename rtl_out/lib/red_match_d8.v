@@ -249,7 +249,8 @@ module red_match_d8 (
     wire [1:0]  above;
     wire        visit_step;
     wire [7:0]  run_out;
-    wire        still;              // A descriptor has expired, and no frame begins or is combined with others.
+    // A descriptor had expired one clock ago, and no frame begins or is combined with others.
+    wire        still;
     wire        give_up;
     wire [7:0]  given_up;
     wire [9:0]  seqnos_rd_data;     // The word that was read.
@@ -576,7 +577,7 @@ module red_match_d8 (
     assign run_out = (visit_step & !(|timer_any_reg) & !spared_reg) ? visit_at_reg : 8'd0;
     // Expired descriptors are given up when no frame is under way.
     assign room = !(|expired_reg);
-    assign still = !s_first & !room & !busy;
+    assign still = !s_first & closed_reg & !busy;
     assign give_up = long_ago_reg & closed_reg & !gave_up_reg;
     assign given_up = give_up ? expire_first_reg : 8'd0;
     assign q_count = tallies_q_rd_data[19:0];

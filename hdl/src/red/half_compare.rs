@@ -42,7 +42,8 @@ hdl_module! {
         /// Sign of a difference, as in the comparison of words.
         lt: DFF<Bit>,
         low_lt: DFF<Bit>,
-        eq: DFF<Bit>,
+        /// Octets 0 to 2, and bits 30:24, are the same.
+        eq: DFF<Bits<4>>,
         ab: DFF<Bits<8>>,
         ba: DFF<Bits<8>>,
         a_normal: DFF<Bit>,
@@ -64,7 +65,18 @@ impl Logic for RedHalfCompare {
         self.low_lt.d.next = (bit_cast::<23, 22>(self.s_a.val().get_bits::<22>(0))
             - bit_cast::<23, 22>(self.s_b.val().get_bits::<22>(0)))
         .get_bit(22);
-        self.eq.d.next = self.s_a.val().get_bits::<31>(0) == self.s_b.val().get_bits::<31>(0);
+        self.eq.d.next = (bit_cast::<4, 1>(
+            (self.s_a.val().get_bits::<8>(0) == self.s_b.val().get_bits::<8>(0)).into(),
+        ) << 0)
+            | (bit_cast::<4, 1>(
+                (self.s_a.val().get_bits::<8>(8) == self.s_b.val().get_bits::<8>(8)).into(),
+            ) << 1)
+            | (bit_cast::<4, 1>(
+                (self.s_a.val().get_bits::<8>(16) == self.s_b.val().get_bits::<8>(16)).into(),
+            ) << 2)
+            | (bit_cast::<4, 1>(
+                (self.s_a.val().get_bits::<7>(24) == self.s_b.val().get_bits::<7>(24)).into(),
+            ) << 3);
         self.ab.d.next = self.s_a.val().get_bits::<8>(23) - self.s_b.val().get_bits::<8>(23);
         self.ba.d.next = self.s_b.val().get_bits::<8>(23) - self.s_a.val().get_bits::<8>(23);
         self.a_normal.d.next = self.s_a.val().get_bits::<8>(23).any();
@@ -77,7 +89,7 @@ impl Logic for RedHalfCompare {
 
         self.m_lt.next = self.lt.q.val();
         self.m_low_lt.next = self.low_lt.q.val();
-        self.m_eq.next = self.eq.q.val();
+        self.m_eq.next = self.eq.q.val().all();
         self.m_ab.next = self.ab.q.val();
         self.m_ba.next = self.ba.q.val();
         self.m_a_normal.next = self.a_normal.q.val();

@@ -122,6 +122,8 @@ impl Logic for RedEngine {
         // The word that is sent.
         self.kept.b_slot.next = self.emit.b_slot.val();
         self.kept.b_word.next = self.emit.b_word.val();
+        self.kept.h_slot.next = self.emit.h_slot.val();
+        self.kept.h_word.next = self.emit.h_word.val();
         self.kept.b_take.next = self.emit.b_take.val();
         self.kept.freed.next = self.emit.freed.val();
         self.emit.b_key.next = self.kept.b_key.val();

@@ -140,8 +140,8 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "RED-12: a descriptor is given up while contributions are taken together",
         "red_match_d8",
-        "still = !s_first & !room & !busy;",
-        "still = !s_first & !room;",
+        "still = !s_first & closed_reg & !busy;",
+        "still = !s_first & closed_reg;",
     ),
     (
         "RED-9: the pass has a source of its own",

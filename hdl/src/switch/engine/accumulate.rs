@@ -211,6 +211,8 @@ hdl_module! {
         rec_load: DFF<Bit>,
         rec_differs: DFF<Bit>,
         rec_keeps: DFF<Bit>,
+        /// Of these, that operations differ, a clock later for the words of the result.
+        words_differ: DFF<Bit>,
         rec_over: DFF<Bit>,
         rec_repsum: DFF<Bit>,
         rec_index: DFF<Bits<3>>,

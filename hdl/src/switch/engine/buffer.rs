@@ -33,6 +33,10 @@ hdl_module! {
         pub b_slot: Signal<In, Bits<2>>,
         /// Number of its word.
         pub b_word: Signal<In, Bits<4>>,
+        /// The same, for the second half of the word.
+        pub h_slot: Signal<In, Bits<2>>,
+        /// The same.
+        pub h_word: Signal<In, Bits<4>>,
         /// The word is taken.
         pub b_take: Signal<In, Bit>,
         /// The word taken last.
@@ -41,7 +45,10 @@ hdl_module! {
         pub b_key: Signal<Out, Bits<16>>,
         /// The frame has been sent: its place is free.
         pub freed: Signal<In, Bit>,
-        words: AsyncRam<64, 6>,
+        /// Halves of the words: each has its own address, which has many readers.
+        low: AsyncRam<32, 6>,
+        high: AsyncRam<32, 6>,
+        at: Signal<Local, Bits<6>>,
         keys: AsyncRam<16, 2>,
         /// The word taken last.
         taken: DFF<Bits<64>>,
@@ -69,19 +76,26 @@ impl Logic for RedBuffer {
                 self.number_next.d.next = 1.into();
             }
         }
-        self.words.wr.en.next = self.s_valid.val();
-        self.words.wr.addr.next =
+        self.at.next =
             (bit_cast::<6, 2>(self.place.q.val()) << 4) | bit_cast::<6, 4>(self.number.val());
-        self.words.wr.data.next = self.s_data.val();
+        self.low.wr.en.next = self.s_valid.val();
+        self.low.wr.addr.next = self.at.val();
+        self.low.wr.data.next = self.s_data.val().get_bits::<32>(0);
+        self.high.wr.en.next = self.s_valid.val();
+        self.high.wr.addr.next = self.at.val();
+        self.high.wr.data.next = self.s_data.val().get_bits::<32>(32);
         self.keys.wr.en.next = self.s_valid.val() & self.s_first.val();
         self.keys.wr.addr.next = self.place.q.val();
         self.keys.wr.data.next = self.s_data.val().get_bits::<16>(0);
-        self.words.rd.addr.next =
+        self.low.rd.addr.next =
             (bit_cast::<6, 2>(self.b_slot.val()) << 4) | bit_cast::<6, 4>(self.b_word.val());
+        self.high.rd.addr.next =
+            (bit_cast::<6, 2>(self.h_slot.val()) << 4) | bit_cast::<6, 4>(self.h_word.val());
         self.keys.rd.addr.next = self.b_slot.val();
         self.b_taken.next = self.taken.q.val();
         if self.b_take.val() {
-            self.taken.d.next = self.words.rd.data.val();
+            self.taken.d.next = bit_cast::<64, 32>(self.low.rd.data.val())
+                | (bit_cast::<64, 32>(self.high.rd.data.val()) << 32);
         }
         self.b_key.next = self.keys.rd.data.val();
         if self.s_valid.val() & self.s_first.val() {

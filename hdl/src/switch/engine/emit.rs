@@ -71,6 +71,10 @@ hdl_module! {
         pub b_slot: Signal<Out, Bits<2>>,
         /// Number of its word.
         pub b_word: Signal<Out, Bits<4>>,
+        /// The same, for the second half of the word.
+        pub h_slot: Signal<Out, Bits<2>>,
+        /// The same.
+        pub h_word: Signal<Out, Bits<4>>,
         /// The word is taken.
         pub b_take: Signal<Out, Bit>,
         /// The word taken last, from the next clock on.
@@ -101,9 +105,11 @@ hdl_module! {
         passing: DFF<Bit>,
         index: DFF<Bits<3>>,
         word: DFF<Bits<4>>,
-        /// Copies for the buffer; reset, or synthesis would merge them.
+        /// Copies for the buffer. Reset, and the second ones complements, or synthesis would merge them.
         #[reset] b_place: DFF<Bits<2>>,
         #[reset] b_number: DFF<Bits<4>>,
+        #[reset] h_place: DFF<Bits<2>>,
+        #[reset] h_number: DFF<Bits<4>>,
         /// The same, a bit for each number; of these those that are put together here: 0 to 7 of a result, 0 and 4 of a frame that
         /// passes.
         #[reset] at: DFF<Bits<12>>,
@@ -228,6 +234,7 @@ impl Logic for RedEmit {
         if self.step.val() {
             self.word.d.next = self.word.q.val() + 1;
             self.b_number.d.next = self.b_number.q.val() + 1;
+            self.h_number.d.next = self.h_number.q.val() - 1;
             self.at.d.next = self.at.q.val() << 1;
             self.head_at.d.next = bit_cast::<8, 12>(self.at.q.val()) << 1;
             if self.passing.q.val() {
@@ -241,6 +248,8 @@ impl Logic for RedEmit {
             self.word.d.next = 0.into();
             self.b_place.d.next = self.jobs.rd.data.val().get_bits::<2>(0);
             self.b_number.d.next = 0.into();
+            self.h_place.d.next = !self.jobs.rd.data.val().get_bits::<2>(0);
+            self.h_number.d.next = 15.into();
             self.at.d.next = 1.into();
             self.head_at.d.next = 1.into();
             if self.job_some.q.val() {
@@ -260,6 +269,8 @@ impl Logic for RedEmit {
         self.q_word.next = self.word.q.val().get_bits::<2>(0);
         self.b_slot.next = self.b_place.q.val();
         self.b_word.next = self.b_number.q.val();
+        self.h_slot.next = !self.h_place.q.val();
+        self.h_word.next = !self.h_number.q.val();
         self.b_take.next = self.flows_words.q.val();
         self.r_place.next = (bit_cast::<5, 3>(self.index.q.val()) << 2)
             | bit_cast::<5, 2>(self.word.q.val().get_bits::<2>(0));

@@ -289,7 +289,7 @@ hdl_module! {
         #[reset] closed: DFF<Bit>,
         /// Clocks since the last frame began, while a descriptor has expired.
         #[reset] gap: DFF<Bits<5>>,
-        /// A descriptor has expired, and no frame begins or is combined with others.
+        /// A descriptor had expired one clock ago, and no frame begins or is combined with others.
         still: Signal<Local, Bit>,
         /// They are 31.
         #[reset] long_ago: DFF<Bit>,
@@ -342,7 +342,7 @@ impl Logic for RedMatch {
         if self.gap.q.val().all() {
             self.gap.d.next = self.gap.q.val();
         }
-        self.still.next = !self.s_first.val() & !self.room.val() & !self.busy.val();
+        self.still.next = !self.s_first.val() & self.closed.q.val() & !self.busy.val();
         if !self.still.val() {
             self.gap.d.next = 0.into();
         }

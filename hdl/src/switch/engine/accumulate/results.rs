@@ -47,8 +47,9 @@ impl RedAccumulate {
     #[hdl_part]
     pub(super) fn store_results(&mut self) {
         // Clocks 13 to 16: results of the lane.
+        self.words_differ.d.next = self.rec_differs.q.val();
         self.result.next = self.lane.m_data.val();
-        if self.rec_differs.q.val() {
+        if self.words_differ.q.val() {
             self.result.next = 0.into();
             if self.t13.q.val() {
                 self.result.next = (bit_cast::<64, 32>(self.first_source.q.val()) << 32)
