@@ -207,6 +207,7 @@ module switch_out_n16_d512 (
     output wire        q_go_15,           // Move on to the next word.
     input  wire [63:0] q_data_15,         // Word at the head.
     input  wire        q_long_15,         // The queue was long two clocks ago.
+    input  wire [15:0] own,               // The queue from this port itself, one-hot.
 
     input  wire        eng_room,          // The engine can take a whole frame that it looks at.
     output wire        eng_valid,         // A word of one.
@@ -344,6 +345,7 @@ module switch_out_n16_d512 (
         .room       (eng_fits_reg),
         .down       (downs_m),
         .brief      (briefs_m),
+        .own        (own),
         .q_data_0   (q_data_0),
         .q_data_1   (q_data_1),
         .q_data_2   (q_data_2),

@@ -84,8 +84,7 @@ module red_emit (
     reg         passing_reg;
     reg  [2:0]  index_reg;
     reg  [3:0]  word_reg;
-    // Copies for the buffer. Reset, and the second ones complements, or synthesis would merge them.
-    reg  [1:0]  b_place_reg;
+    reg  [1:0]  b_place_reg;      // Copies for the buffer. Reset, to other values, or synthesis would merge them.
     reg  [3:0]  b_number_reg;
     reg  [1:0]  h_place_reg;
     reg  [3:0]  h_number_reg;
@@ -228,8 +227,8 @@ module red_emit (
     assign q_word = word_reg[1:0];
     assign b_slot = b_place_reg;
     assign b_word = b_number_reg;
-    assign h_slot = ~h_place_reg;
-    assign h_word = ~h_number_reg;
+    assign h_slot = h_place_reg;
+    assign h_word = h_number_reg;
     assign b_take = flows_words_reg;
     assign r_place = {index_reg, word_reg[1:0]};
     assign c_value = c_late_reg ? w_data : c_data_reg;
@@ -337,7 +336,7 @@ module red_emit (
         if (step) begin
             word_reg <= word_reg + 4'd1;
             b_number_reg <= b_number_reg + 4'd1;
-            h_number_reg <= h_number_reg - 4'd1;
+            h_number_reg <= h_number_reg + 4'd1;
             at_reg <= {at_reg[10:0], 1'b0};
             head_at_reg <= {at_reg[6:0], 1'b0};
             if (passing_reg) begin
@@ -351,8 +350,8 @@ module red_emit (
             word_reg <= 4'd0;
             b_place_reg <= jobs_rd_data[1:0];
             b_number_reg <= 4'd0;
-            h_place_reg <= ~jobs_rd_data[1:0];
-            h_number_reg <= 4'hf;
+            h_place_reg <= jobs_rd_data[1:0];
+            h_number_reg <= 4'd0;
             at_reg <= 12'd1;
             head_at_reg <= 8'd1;
             if (job_some_reg) begin
@@ -452,8 +451,8 @@ module red_emit (
             busy_reg <= 1'b0;
             b_place_reg <= 2'd0;
             b_number_reg <= 4'd0;
-            h_place_reg <= 2'd0;
-            h_number_reg <= 4'd0;
+            h_place_reg <= 2'd3;
+            h_number_reg <= 4'hf;
             at_reg <= 12'd0;
             head_at_reg <= 8'd0;
             flows_reg <= 1'b1;

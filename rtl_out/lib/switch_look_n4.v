@@ -1,7 +1,9 @@
 // switch_look_n4
 //
 // Takes from the queues of an output the frames that its engine looks at, of 11 words each, in
-// turn.
+// turn. The port's own queue goes first, and takes nobody's turn: what arms a descriptor comes by
+// it, and contributions to that must not overtake it. Its frames come one in 15 clocks, so some of
+// the others' always go between them.
 // One word a clock, frame behind frame. A frame whose first word the queue has already given (it
 // was the same as another one's) is taken before all that are whole: it begins with the word that
 // was kept.
@@ -32,6 +34,7 @@ module switch_look_n4 (
     input  wire        room,        // A frame may begin.
     input  wire [3:0]  down,        // A bit per queue, one clock after may: its oldest whole frame goes down a tree.
     input  wire [3:0]  brief,       // A bit per queue, with it: the frame is a brief contribution.
+    input  wire [3:0]  own,         // The port's own queue, one-hot.
 
     input  wire [63:0] q_data_0,    // Word at the head of each queue.
     input  wire [63:0] q_data_1,    // Word at the head of each queue.
@@ -82,7 +85,9 @@ module switch_look_n4 (
     reg  [63:0] lead_reg;        // The word that was kept, in its clock; zero otherwise.
 
     // Signals
+    wire [3:0]  whole;           // Queues from which a whole frame may be chosen, a frame.
     wire [3:0]  req;
+    wire        own_first;       // The port's own queue may be chosen.
     wire        open;            // The next frame is chosen now.
     wire        start;           // It begins.
     reg  [3:0]  moves;           // The queues that move, in the next clock; those whose entry is used up.
@@ -125,7 +130,9 @@ module switch_look_n4 (
     assign pop = pops_reg;
     assign go = goes_reg;
     // Stage 1: the next frame, in turn.
-    assign req = waits_some ? waits : may;
+    assign own_first = |(may & own);
+    assign whole = own_first ? (may & own) : may;
+    assign req = waits_some ? waits : whole;
     assign open = final_word_reg | (!active_reg & !pick_valid_reg);
 
     always @(*) begin
@@ -202,8 +209,8 @@ module switch_look_n4 (
             pick_valid_reg <= |req;
             pick_reg <= turns_choice;
             pick_again_reg <= waits_some;
-            // What goes first because of its first word takes nobody's turn.
-            if ((|req) & !waits_some) begin
+            // What goes first takes nobody's turn.
+            if ((|req) & !waits_some & !own_first) begin
                 turn_reg <= turns_choice;
             end
         end

@@ -75,6 +75,7 @@ module switch_out_n4_d512 (
     output wire        q_go_3,            // Move on to the next word.
     input  wire [63:0] q_data_3,          // Word at the head.
     input  wire        q_long_3,          // The queue was long two clocks ago.
+    input  wire [3:0]  own,               // The queue from this port itself, one-hot.
 
     input  wire        eng_room,          // The engine can take a whole frame that it looks at.
     output wire        eng_valid,         // A word of one.
@@ -188,6 +189,7 @@ module switch_out_n4_d512 (
         .room       (eng_fits_reg),
         .down       (downs_m),
         .brief      (briefs_m),
+        .own        (own),
         .q_data_0   (q_data_0),
         .q_data_1   (q_data_1),
         .q_data_2   (q_data_2),

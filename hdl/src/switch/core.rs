@@ -122,6 +122,7 @@ impl<
             self.ev_off[i].next = self.rows[i].ev_off.val();
             self.ev_full[i].next = self.rows[i].dropped.val();
 
+            self.outs[i].own.next = self.none.val().replace_bit(i, true);
             self.outs[i].eng_room.next = self.eng_room[i].val();
             self.eng_valid[i].next = self.outs[i].eng_valid.val();
             self.eng_data[i].next = self.outs[i].eng_data.val();

@@ -159,8 +159,8 @@ impl<const A: usize, const E: usize> Logic for Crosspoint<A, E> {
         self.came_2.d.next = self.came_1.q.val();
         self.came_3.d.next = self.came_2.q.val();
         self.came_4.d.next = self.came_3.q.val();
-        self.store.d.next = (self.w_early.val() & self.came_3.q.val())
-            | (self.w_late.val() & self.came_4.q.val());
+        self.store.d.next =
+            (self.w_early.val() & self.came_3.q.val()) | (self.w_late.val() & self.came_4.q.val());
         self.place.d.next = self.base_late.q.val() + self.w_offset.val();
         self.words.wr.en.next = self.store.q.val();
         self.words.wr.addr.next = self.place.q.val();

@@ -4,7 +4,9 @@ use crate::blocks::{ChosenWord, TakeTurns};
 use crate::prelude::*;
 
 hdl_module! {
-    /// Takes from the queues of an output the frames that its engine looks at, of 11 words each, in turn.
+    /// Takes from the queues of an output the frames that its engine looks at, of 11 words each, in turn. The port's own queue goes
+    /// first, and takes nobody's turn: what arms a descriptor comes by it, and contributions to that must not overtake it. Its frames
+    /// come one in 15 clocks, so some of the others' always go between them.
     /// One word a clock, frame behind frame. A frame whose first word the queue has already given (it was the same as
     /// another one's) is taken before all that are whole: it begins with the word that was kept.
     /// Stages: 1 next frame chosen; 2 its words move; 3 word registered, m_*.
@@ -31,6 +33,8 @@ hdl_module! {
         pub down: Signal<In, Bits<N>>,
         /// A bit per queue, with it: the frame is a brief contribution.
         pub brief: Signal<In, Bits<N>>,
+        /// The port's own queue, one-hot.
+        pub own: Signal<In, Bits<N>>,
         /// Word at the head of each queue.
         pub q_data: Bank<Signal<In, Bits<64>>, N>,
         /// Queues that are to move on in the next clock whatever passes here.
@@ -60,7 +64,11 @@ hdl_module! {
         /// With it: the queue.
         pub m_from: Signal<Out, Bits<N>>,
         words: ChosenWord<64, N>,
+        /// Queues from which a whole frame may be chosen, a frame.
+        whole: Signal<Local, Bits<N>>,
         req: Signal<Local, Bits<N>>,
+        /// The port's own queue may be chosen.
+        own_first: Signal<Local, Bit>,
         turns: TakeTurns<N>,
         /// The whole frame chosen last.
         #[reset] turn: DFF<Bits<N>>,
@@ -142,7 +150,12 @@ impl<const N: usize> Logic for SwitchLook<N> {
         }
 
         // Stage 1: the next frame, in turn.
-        self.req.next = self.may.val();
+        self.own_first.next = (self.may.val() & self.own.val()).any();
+        self.whole.next = self.may.val();
+        if self.own_first.val() {
+            self.whole.next = self.may.val() & self.own.val();
+        }
+        self.req.next = self.whole.val();
         if self.waits_some.val() {
             self.req.next = self.waits.val();
         }
@@ -158,8 +171,8 @@ impl<const N: usize> Logic for SwitchLook<N> {
             self.pick_valid.d.next = self.req.val().any();
             self.pick.d.next = self.turns.choice.val();
             self.pick_again.d.next = self.waits_some.val();
-            // What goes first because of its first word takes nobody's turn.
-            if self.req.val().any() & !self.waits_some.val() {
+            // What goes first takes nobody's turn.
+            if self.req.val().any() & !self.waits_some.val() & !self.own_first.val() {
                 self.turn.d.next = self.turns.choice.val();
             }
         }

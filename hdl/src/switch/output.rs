@@ -41,6 +41,8 @@ hdl_module! {
         pub q_data: Bank<Signal<In, Bits<64>>, N>,
         /// The queue was long two clocks ago.
         pub q_long: Bank<Signal<In, Bit>, N>,
+        /// The queue from this port itself, one-hot.
+        pub own: Signal<In, Bits<N>>,
         /// The engine can take a whole frame that it looks at.
         pub eng_room: Signal<In, Bit>,
         /// A word of one.
@@ -148,6 +150,7 @@ impl<const N: usize, const A: usize, const E: usize> Logic for SwitchOut<N, A, E
         self.looks.room.next = self.eng_fits.q.val();
         self.looks.down.next = self.downs.m.val();
         self.looks.brief.next = self.briefs.m.val();
+        self.looks.own.next = self.own.val();
         self.looks.also.next = self.together.soon.val();
         self.line.may.next = self.valids.m.val()
             & !self.looked.m.val()

@@ -538,8 +538,7 @@ impl<
             self.h_moved.d.next = false;
         }
         if self.second_3.q.val() {
-            self.m_moved.d.next =
-                self.red.q.val() & self.engine_on.val() & !self.goes_down.val();
+            self.m_moved.d.next = self.red.q.val() & self.engine_on.val() & !self.goes_down.val();
             self.h_moved.d.next = self.red.q.val() & self.engine_on.val();
         }
         self.m_early.next = self.m_moved.q.val() & !self.look_4.q.val();
@@ -584,8 +583,7 @@ impl<
         self.d_malformed.d.next = self.red.q.val()
             & (self.check.malformed.val()
                 | (self.check.no_count.val() & (!self.t_down.q.val() | self.turns.val())));
-        self.d_up.d.next =
-            self.red.q.val() & self.t_engine.q.val() & !self.t_down.q.val();
+        self.d_up.d.next = self.red.q.val() & self.t_engine.q.val() & !self.t_down.q.val();
         self.d_kind.d.next = 0.into();
         if self.red.q.val() & self.t_engine.q.val() {
             self.d_kind.d.next = 2.into();
@@ -631,9 +629,8 @@ impl<
         }
         if self.d_kind.q.val().any() {
             self.h_stored.next = 11.into();
-            self.h_step.next = bit_cast::<2, 1>(
-                (self.check.brief.val() & self.d_kind.q.val().get_bit(0)).into(),
-            );
+            self.h_step.next =
+                bit_cast::<2, 1>((self.check.brief.val() & self.d_kind.q.val().get_bit(0)).into());
         }
         self.w_entry.d.next = bit_cast::<E, A>(self.stored.val())
             | (bit_cast::<E, 1>(self.d_up.q.val().into()) << self.a.val())

@@ -106,7 +106,11 @@ fn frames_come_and_go(
         let (at, length) = (writer.sent, writer.frame.len());
         let end = valid && at + 1 == length;
         let take = end && dice.chance(90);
-        let kept_words = if writer.moved { length.wrapping_sub(1) } else { length };
+        let kept_words = if writer.moved {
+            length.wrapping_sub(1)
+        } else {
+            length
+        };
         let entry = kept_words as u64 & (WORDS as u64 - 1) | dice.below(1 << (E - A)) << A;
         let u = &mut bench.uut;
         u.w_valid.next = valid;

@@ -398,8 +398,10 @@ impl Bench {
         if let Some(log) = self.log.as_mut().filter(|_| input == 0) {
             log.push(frame.to_vec());
         }
-        let (others, missing): (Vec<_>, Vec<_>) =
-            ahead.into_iter().take(place).partition(|f| looked(f) != looked(frame));
+        let (others, missing): (Vec<_>, Vec<_>) = ahead
+            .into_iter()
+            .take(place)
+            .partition(|f| looked(f) != looked(frame));
         for other in others.into_iter().rev() {
             queue.push_front(other);
         }

@@ -215,12 +215,7 @@ impl Echo {
     }
 
     /// One clock: a word of a frame, whether others go with it, what one of them adds.
-    pub fn looked(
-        &mut self,
-        word: Option<EngineWord>,
-        others: bool,
-        operand: Option<Operand>,
-    ) {
+    pub fn looked(&mut self, word: Option<EngineWord>, others: bool, operand: Option<Operand>) {
         self.clock = self.clock.saturating_add(1);
         self.hold = self.hold.saturating_sub(1);
         if let Some(word) = word {

@@ -515,7 +515,10 @@ fn frames_of_an_engine_without_a_pause_and_plain_frames_take_turns() {
             each = vec![each[0] + each[1], each[2]];
         }
         let (least, most) = (each.iter().min().unwrap(), each.iter().max().unwrap());
-        assert!(*least > 100 && most - least <= 4, "{each:?}, seed {seed}, wait count {wait}");
+        assert!(
+            *least > 100 && most - least <= 4,
+            "{each:?}, seed {seed}, wait count {wait}"
+        );
         bench.finish();
     }
 }
@@ -611,6 +614,52 @@ fn the_first_word_is_at_the_engine_five_clocks_after_the_last_beat() {
         }
     }
     trees.finish();
+}
+
+/// What arms comes by the port's own queue, and contributions to it must not be at the engine before it.
+#[test]
+fn red_16_what_comes_from_the_root_goes_to_the_engine_before_contributions_that_wait() {
+    let library = Bench::library(4);
+    for parent in 0..4 {
+        let mut bench = Bench::new(&library, 4, 0);
+        bench.reduce(u64::MAX);
+        let tree = Tree {
+            parent: parent as u8,
+            children: 0b1111 & !(1 << parent),
+            wait: 9,
+        };
+        bench.tree(0, Some(tree));
+        bench.engines[parent].closed = true;
+        let key = Key {
+            tree: 0,
+            reduction: 1,
+        };
+        let send = |bench: &mut Bench, input: usize| {
+            let mut frame = contribution(key).to_bytes(DEFAULT_ETHERTYPE).to_vec();
+            bench.sign(input, &mut frame);
+            bench.push(input, &frame);
+            (0..60).for_each(|_| bench.clock());
+        };
+        for _ in 0..3 {
+            (0..4)
+                .filter(|&i| i != parent)
+                .for_each(|i| send(&mut bench, i));
+        }
+        (0..2).for_each(|_| send(&mut bench, parent));
+        bench.engines[parent].closed = false;
+        bench.finish();
+        // One had been chosen before. All others take turns as if there had been nothing between them.
+        let seen = bench.engines[parent].seen.iter();
+        let came: Vec<_> = seen.map(|frame| (frame.down, frame.source())).collect();
+        let downs: Vec<bool> = came.iter().map(|(down, _)| *down).collect();
+        assert_eq!(downs[..4], [false, true, true, false], "{came:?}");
+        let ups: Vec<usize> = came.iter().filter(|(down, _)| !down).map(|c| c.1).collect();
+        assert_eq!((ups.len(), &ups[..3]), (9, &ups[3..6]), "{came:?}");
+        assert!(
+            (0..4).all(|i| i == parent || ups[..3].contains(&i)),
+            "{came:?}"
+        );
+    }
 }
 
 #[test]

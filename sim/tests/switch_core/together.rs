@@ -505,7 +505,7 @@ const WRONG: &[Wrong] = &[
     ("switch_together", "passed =", "NO_QUEUE"),
     ("switch_together", "resumed =", "NO_QUEUE"),
     // What waits is not first, has lost its word, moves twice.
-    ("switch_look", "req =", "may"),
+    ("switch_look", "req =", "whole"),
     ("switch_look", "lead_reg <=", "64'd0"),
     ("switch_look", "begins =", "start ? pick_reg : 4'd0"),
     // The next one is chosen before it is known who goes with the one that passes.

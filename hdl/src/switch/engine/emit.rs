@@ -105,11 +105,11 @@ hdl_module! {
         passing: DFF<Bit>,
         index: DFF<Bits<3>>,
         word: DFF<Bits<4>>,
-        /// Copies for the buffer. Reset, and the second ones complements, or synthesis would merge them.
+        /// Copies for the buffer. Reset, to other values, or synthesis would merge them.
         #[reset] b_place: DFF<Bits<2>>,
         #[reset] b_number: DFF<Bits<4>>,
-        #[reset] h_place: DFF<Bits<2>>,
-        #[reset] h_number: DFF<Bits<4>>,
+        h_place: DFF<Bits<2>>,
+        h_number: DFF<Bits<4>>,
         /// The same, a bit for each number; of these those that are put together here: 0 to 7 of a result, 0 and 4 of a frame that
         /// passes.
         #[reset] at: DFF<Bits<12>>,
@@ -234,7 +234,7 @@ impl Logic for RedEmit {
         if self.step.val() {
             self.word.d.next = self.word.q.val() + 1;
             self.b_number.d.next = self.b_number.q.val() + 1;
-            self.h_number.d.next = self.h_number.q.val() - 1;
+            self.h_number.d.next = self.h_number.q.val() + 1;
             self.at.d.next = self.at.q.val() << 1;
             self.head_at.d.next = bit_cast::<8, 12>(self.at.q.val()) << 1;
             if self.passing.q.val() {
@@ -248,8 +248,8 @@ impl Logic for RedEmit {
             self.word.d.next = 0.into();
             self.b_place.d.next = self.jobs.rd.data.val().get_bits::<2>(0);
             self.b_number.d.next = 0.into();
-            self.h_place.d.next = !self.jobs.rd.data.val().get_bits::<2>(0);
-            self.h_number.d.next = 15.into();
+            self.h_place.d.next = self.jobs.rd.data.val().get_bits::<2>(0);
+            self.h_number.d.next = 0.into();
             self.at.d.next = 1.into();
             self.head_at.d.next = 1.into();
             if self.job_some.q.val() {
@@ -269,8 +269,8 @@ impl Logic for RedEmit {
         self.q_word.next = self.word.q.val().get_bits::<2>(0);
         self.b_slot.next = self.b_place.q.val();
         self.b_word.next = self.b_number.q.val();
-        self.h_slot.next = !self.h_place.q.val();
-        self.h_word.next = !self.h_number.q.val();
+        self.h_slot.next = self.h_place.q.val();
+        self.h_word.next = self.h_number.q.val();
         self.b_take.next = self.flows_words.q.val();
         self.r_place.next = (bit_cast::<5, 3>(self.index.q.val()) << 2)
             | bit_cast::<5, 2>(self.word.q.val().get_bits::<2>(0));
@@ -455,6 +455,8 @@ impl Logic for RedEmit {
         }
         if self.rst.val() {
             self.flows.d.next = true;
+            self.h_place.d.next = 3.into();
+            self.h_number.d.next = 15.into();
         }
     }
 }

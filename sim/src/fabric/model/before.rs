@@ -201,10 +201,17 @@ impl Before {
         each(of & behind).chain(each(of & !behind))
     }
 
-    /// The input that is chosen next: the first to be ready; of several, the one whose turn it is.
+    /// The input that is chosen next: the first to be ready; of several, the port's own, or the one whose turn it is.
     fn choose(&self) -> Option<usize> {
-        let clock = |input: &usize| self.ready(*input).map(|ready| ready.max(self.choice_from));
-        self.turns(self.heads).min_by_key(clock)
+        let clock = |input: usize| self.ready(input).map(|ready| ready.max(self.choice_from));
+        let key = |input: &usize| (clock(*input), !self.is_own(*input));
+        self.turns(self.heads).min_by_key(key)
+    }
+
+    /// The engine's port is that of the input.
+    fn is_own(&self, input: usize) -> bool {
+        let head = self.head(input);
+        head.is_some_and(|(_, look)| usize::from(look.port) == input)
     }
 
     /// What begins by this clock.
@@ -216,7 +223,7 @@ impl Before {
         } else {
             self.choose()?
         };
-        if !resumed {
+        if !resumed && !self.is_own(input) {
             self.last = Some(input);
         }
         self.choice_from = at + STORED_WORDS;
