@@ -131,7 +131,7 @@ fn frames_come_and_go(
             writer.stores_moved = false;
         }
         let stored = writer.came[if writer.stores_moved { 3 } else { 4 }];
-        let early = writer.stores_moved && !writer.came[3].is_some_and(|word| word.number == 0);
+        let early = writer.stores_moved && writer.came[3].is_none_or(|word| word.number != 0);
         u.w_early.next = early;
         u.w_late.next = !writer.stores_moved;
         u.w_offset.next = (stored.map_or(dice.below(WORDS as u64) as usize, Word::place) as u64
