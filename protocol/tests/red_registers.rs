@@ -139,6 +139,14 @@ fn cl_04_a_switch_marks_what_leaves_a_queue_above_the_threshold_and_counts_it() 
     sw.write(regs::STATISTICS_SELECT.offset, select)
         .expect("register");
     assert_eq!(sw.read(regs::STATISTICS_LOW.offset), Ok(2));
+    // A multicast frame can be marked, unless it is a reduction frame.
+    ect[0] = 3;
+    ect[15] = 2;
+    assert!(leaves(&mut sw, &ect, 511));
+    sw.write(regs::ETHERTYPE.offset, 0x0800).expect("register");
+    assert!(!leaves(&mut sw, &ect, 511));
+    ect[0] = 2;
+    assert!(leaves(&mut sw, &ect, 511));
     // The highest threshold, and one that the register does not hold.
     let at = regs::ECN_THRESHOLD.offset;
     sw.write(at, 1023).expect("register");

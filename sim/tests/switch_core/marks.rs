@@ -12,6 +12,7 @@ use tributary_hdl::catalog;
 use tributary_protocol::red::wire::{DEFAULT_ETHERTYPE, Fabric, Reduction, Restricted};
 use tributary_protocol::red::{Address, Frame, Key, Op, Rc, Tree};
 use tributary_protocol::roce;
+use tributary_sim::switch::{Sink, Source};
 use tributary_sim::testbench::profiles;
 use tributary_sim::testbench::wrong::{self, Wrong};
 use tributary_sim::verilate::Verilated;
@@ -429,6 +430,54 @@ fn cl_04_a_reset_while_frames_are_marked_changes_none_of_those_behind_it() {
         let marked: u64 = bench.queues.marked.iter().sum();
         assert_eq!(marked, (0..4).map(|port| bench.sent(port)).sum::<u64>());
         assert!(marked > 40, "seed {seed}");
+    }
+}
+
+/// Reduction frames are IPv4 but for their Ethertype. With that of IPv4 they leave unmarked on the way that plain frames take,
+/// as long as they are reduction frames: without reductions the same frames are plain, and marked.
+#[test]
+fn cl_04_reduction_frames_with_the_ethertype_of_ipv4_are_marked_where_they_are_none() {
+    let library = Bench::library(4);
+    for reduces in [true, false] {
+        let mut bench = Bench::new(&library, 4, 0);
+        bench.tree(
+            TREE,
+            Some(Tree {
+                parent: 2,
+                children: 0b1011,
+                wait: 3,
+            }),
+        );
+        bench.mark_above(1);
+        let mut source = Source::default();
+        let mut sent = vec![];
+        for _ in 0..6 {
+            let mut frame = reduction(&mut bench, 2, TREE);
+            while ![1, 2].contains(&(frame[15] & 3)) {
+                frame = reduction(&mut bench, 2, TREE);
+            }
+            frame[12..14].copy_from_slice(&roce::ETHERTYPE.to_be_bytes());
+            source.push(&frame);
+            sent.push(frame);
+        }
+        let rtl = &mut bench.rtl;
+        rtl.reduce(reduces, 0b1111);
+        let ethertype = rtl.model().port("cfg_ethertype").unwrap();
+        rtl.model().set(ethertype, roce::ETHERTYPE.into());
+        let (mut sink, mut left) = (Sink::default(), vec![]);
+        for _ in 0..200 {
+            rtl.inputs[2].rx = source.front();
+            source.pop();
+            rtl.clock().unwrap();
+            if let Some(beat) = rtl.outputs[0].tx {
+                left.extend(sink.take(beat).unwrap());
+            }
+        }
+        if !reduces {
+            sent.iter_mut()
+                .for_each(|frame| assert!(roce::mark_congestion(frame)));
+        }
+        assert_eq!(left, sent, "reductions: {reduces}");
     }
 }
 
